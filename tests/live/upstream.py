@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
-__all__ = ["Call", "Received", "Reply", "Script", "Steps", "Text", "Upstream"]
+__all__ = ["Call", "Received", "Reply", "Script", "Text", "Turns", "Upstream"]
 
 Body = Mapping[str, Any]
 
@@ -61,27 +61,27 @@ class Received:
         return json.loads(self.body)
 
 
-class Steps:
-    """A script that plays one list of replies for each conversation.
+class Turns:
+    """A script that plays a list of replies for each user turn.
 
-    A conversation is recognised by a word of its first user message. Its next reply is the one
-    whose position is the number of replies already in its history, so that a client which starts
-    anew and continues an old conversation goes on where it stopped. A request without tools
-    (a title, a summary) and one that no word matches are answered in plain text.
+    A turn is recognised by a word in the user message that opens it; its next reply is the one
+    whose position is the number of replies given since. The history alone decides, so lanes may
+    interleave, and a client that starts anew may continue an old conversation. A request without
+    tools (for a title, say) and one without a known turn are answered in plain text.
     """
 
-    def __init__(self, conversations: Mapping[str, Sequence[Reply]]) -> None:
-        self._conversations = dict(conversations)
+    def __init__(self, turns: Mapping[str, Sequence[Reply]]) -> None:
+        self._turns = dict(turns)
 
     def __call__(self, body: Body) -> Reply:
-        if not body.get("tools"):
-            return [Text("Made up title")]
-        opening = next(_text_of(m) for m in body["messages"] if m["role"] == "user")
-        said = sum(message["role"] == "assistant" for message in body["messages"])
-        for word, replies in self._conversations.items():
-            if word in opening:
-                return replies[said] if said < len(replies) else [Text("Nothing left to say.")]
-        return [Text("Understood.")]
+        said = 0
+        for message in reversed(body["messages"] if body.get("tools") else []):
+            if message["role"] == "assistant":
+                said += 1
+            for word, replies in self._turns.items():
+                if message["role"] == "user" and word in _text_of(message):
+                    return replies[said] if said < len(replies) else [Text("No more to say.")]
+        return [Text("A made up title")]
 
 
 class Upstream:
