@@ -1,0 +1,168 @@
+"""Entries → the findings that end the shared prefix, one for each cause."""
+
+from collections.abc import Iterator
+
+from cachediag.compare.comparison import Cause, Change, Entry
+from cachediag.compare.excerpts import excerpts
+from cachediag.compare.places import byte_of
+from cachediag.compare.wording import fix_of, message_of, severity_of
+from cachediag.model import Block, Confidence, Excerpt, Finding, Json, Prompt
+from cachediag.protocol import jsontext
+
+__all__ = ["KEYING", "causes", "marked_volatile", "parameters"]
+
+KEYING = (
+    "model",
+    "tool_choice",
+    "thinking",
+    "reasoning",
+    "reasoning_effort",
+    "chat_template_kwargs",
+)
+_LONGEST = 60
+
+
+def causes(entries: tuple[Entry, ...], later: Prompt, *, tools_reordered: bool) -> list[Finding]:
+    """A finding for each cause, in cache order.
+
+    Args:
+        entries: the aligned blocks.
+        later: the later prompt.
+        tools_reordered: the tools that both have come in another order.
+    """
+    found: dict[Cause, Finding] = {}
+    if tools_reordered:
+        found["O01", "tools"] = _tool_order(entries)
+    for entry in entries:
+        if entry.cause is not None and entry.cause not in found:
+            found[entry.cause] = _block_finding(entry, entries, later)
+        for change in entry.changes:
+            if change.cause not in found and entry.b is not None:
+                found[change.cause] = _change_finding(change, entry.b, later)
+    return list(found.values())
+
+
+def _finding(code: str, path: str | None, note: str = "", **rest: Json) -> Finding:
+    return Finding(
+        code=code,
+        severity=severity_of(code),
+        path=path,
+        message=message_of(code, note),
+        fix=fix_of(code),
+        **rest,
+    )
+
+
+def _tool_order(entries: tuple[Entry, ...]) -> Finding:
+    both = [(e.a, e.b) for e in entries if e.section == "tools" and e.a and e.b]
+    earlier = sorted(both, key=lambda pair: pair[0].start)
+    first = next(i for i, pair in enumerate(both) if pair is not earlier[i])
+    before, after = _names([a for a, _ in earlier[first:]]), _names([b for _, b in both[first:]])
+    return _finding(
+        "O01",
+        "tools",
+        byte=both[first][1].start,
+        before=Excerpt(before, 0, len(before)),
+        after=Excerpt(after, 0, len(after)),
+    )
+
+
+def _names(tools: list[Block]) -> str:
+    return _short(", ".join(_label(tool) for tool in tools))
+
+
+def _label(block: Block) -> str:
+    """What a person calls a block: a tool's name, or the first words of a text."""
+    value = jsontext.decode(block.canonical)
+    if not isinstance(value, dict):
+        return block.kind
+    function = value.get("function")
+    named = function if isinstance(function, dict) else value
+    for key in ("name", "text"):
+        if isinstance(named.get(key), str):
+            return _short(named[key].strip().partition("\n")[0])
+    return block.kind
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _block_finding(entry: Entry, entries: tuple[Entry, ...], later: Prompt) -> Finding:
+    assert entry.cause is not None
+    code, path = entry.cause
+    group = [other for other in entries if other.cause == entry.cause]
+    gone = [other.a for other in group if other.a is not None]
+    come = [other.b for other in group if other.b is not None]
+    parts = [f"{len(gone)} gone"] if gone else []
+    parts += [f"{len(come)} added"] if come else []
+    return _finding(
+        code,
+        path,
+        ", ".join(parts),
+        byte=come[0].start if come else _next_byte(entry, entries, later),
+        before=_listed(gone),
+        after=_listed(come),
+        confidence=_confidence(code),
+    )
+
+
+def _listed(blocks: list[Block]) -> Excerpt | None:
+    text = _names(blocks)
+    return Excerpt(text, 0, len(text)) if blocks else None
+
+
+def _next_byte(entry: Entry, entries: tuple[Entry, ...], later: Prompt) -> int | None:
+    """Where in the later body the block that is gone would have begun."""
+    place = entries.index(entry)
+    following = (other.b for other in entries[place:] if other.b and other.section == entry.section)
+    return next((block.start for block in following), None)
+
+
+def _confidence(code: str) -> Confidence:
+    # Hosted models leave out earlier thinking themselves once a new user turn begins.
+    return "suspected" if code == "S09" else "confirmed"
+
+
+def _change_finding(change: Change, block: Block, later: Prompt) -> Finding:
+    before = after = None
+    if change.before or change.after:
+        before, after = excerpts(change.before, change.after, change.a_span, change.b_span)
+    characters = change.b_span[0] if change.is_text else 0
+    return _finding(
+        change.code,
+        change.path,
+        change.note,
+        byte=byte_of(later.body, block, change.keys, characters),
+        before=before,
+        after=after,
+        confidence=_confidence(change.code),
+    )
+
+
+def parameters(a: Prompt, b: Prompt) -> Iterator[Finding]:
+    """S10: the parameters that key the cache and changed."""
+    for name in KEYING:
+        before, after = a.params.get(name), b.params.get(name)
+        if before == after:
+            continue
+        shown = [_short((raw or b"absent").decode("utf-8", "replace")) for raw in (before, after)]
+        offset = jsontext.find(b.body, name)
+        yield _finding(
+            "S10",
+            name,
+            byte=offset,
+            before=Excerpt(shown[0], 0, len(shown[0])),
+            after=Excerpt(shown[1], 0, len(shown[1])),
+            # A model names its own cache; whether another parameter is part of the key, or of
+            # the prompt, is the engine's choice.
+            confidence="confirmed" if name == "model" else "suspected",
+        )
+
+
+def marked_volatile(entries: tuple[Entry, ...]) -> Iterator[Finding]:
+    """M06: cache markers on blocks that change by their nature."""
+    for entry in entries:
+        volatile = any(change.code[0] == "V" for change in entry.changes)
+        if volatile and entry.a and entry.b and entry.a.marker and entry.b.marker:
+            yield _finding("M06", entry.b.path, byte=entry.b.start)

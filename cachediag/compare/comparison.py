@@ -1,0 +1,156 @@
+"""What a comparison holds: the aligned blocks, the causes, and how each is undone."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from cachediag.model import Block, Finding, Json, Prompt
+from cachediag.protocol import jsontext
+
+__all__ = ["Cause", "Change", "Comparison", "Entry", "Keys", "common_blocks", "rebuild", "same"]
+
+Keys = tuple[str | int, ...]
+"""The way from a block's value to a leaf in it: `("input", "paths", 0)`."""
+
+Cause = tuple[str, str | None]
+"""What tells one cause from another: the finding's code and its path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change inside a pair of blocks that stand for one another."""
+
+    code: str
+    keys: Keys
+    before: str = ""
+    after: str = ""
+    a_span: tuple[int, int] = (0, 0)
+    """The piece that changed: `before[a_span[0]:a_span[1]]`."""
+    b_span: tuple[int, int] = (0, 0)
+    """What it became: `after[b_span[0]:b_span[1]]`."""
+    is_text: bool = False
+    """The leaf is a text, so that this change can be undone without the block's others."""
+    note: str = ""
+    """What changed, in words, where no excerpt shows it."""
+    path: str = ""
+    """JSON path of the leaf in the later body."""
+
+    @property
+    def cause(self) -> Cause:
+        """The cause that this change belongs to."""
+        return self.code, self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A block of the earlier prompt, of the later one, or a pair that stand for one another.
+
+    `cause` is what it means that the block was added or removed; None for a pair, and for a
+    block appended at the end.
+    """
+
+    a: Block | None
+    b: Block | None
+    cause: Cause | None = None
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def section(self) -> str:
+        """The section that the block stands in."""
+        block = self.b or self.a
+        return block.section if block else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two prompts held against each other, the earlier one `a`, the later one `b`."""
+
+    profile: str
+    a: Prompt
+    b: Prompt
+    a_blocks: tuple[Block, ...]
+    """The earlier prompt as the profile arranges it."""
+    b_blocks: tuple[Block, ...]
+    entries: tuple[Entry, ...]
+    """The aligned blocks, in the order of the later prompt."""
+    tools_reordered: bool = False
+    findings: tuple[Finding, ...] = ()
+    """The breaks in cache order, then what costs, then what is harmless."""
+    shared_blocks: int = 0
+    """Blocks at the head that are the same as sent."""
+    reusable_blocks: int = 0
+    """The same once every `break` is undone."""
+    first_difference: int | None = None
+    """Offset of the first raw byte of `b` that differs; None where the bodies are equal."""
+    first_path: str | None = None
+    """JSON path of that byte in `b`."""
+
+    @property
+    def breaks(self) -> tuple[Finding, ...]:
+        """The findings that end the shared prefix."""
+        return tuple(finding for finding in self.findings if finding.severity == "break")
+
+
+def same(a: Block, b: Block) -> bool:
+    """Whether two blocks are one to every cache."""
+    return a.canonical == b.canonical and a.role == b.role
+
+
+def common_blocks(a: tuple[Block, ...], b: tuple[Block, ...]) -> int:
+    """How many blocks at the head of two prompts are the same."""
+    count = 0
+    for x, y in zip(a, b, strict=False):
+        if not same(x, y):
+            break
+        count += 1
+    return count
+
+
+def rebuild(comparison: Comparison, undone: Collection[Cause]) -> tuple[Block, ...]:
+    """The later prompt with some causes undone: what the client would have sent without them.
+
+    Args:
+        comparison: the pair.
+        undone: code and path of each finding to undo. With every break undone, the earlier
+            prompt is a prefix of the result.
+
+    Returns:
+        The blocks; one that was put back in part has the place of the later block.
+    """
+    entries = list(comparison.entries)
+    if comparison.tools_reordered and ("O01", "tools") in undone:
+        entries.sort(key=_earlier_order)
+    return tuple(block for entry in entries if (block := _undo(entry, undone)) is not None)
+
+
+def _earlier_order(entry: Entry) -> tuple[bool, bool, int]:
+    # Tools as the earlier prompt had them, added ones after them; the sort leaves the rest.
+    is_tool = entry.section == "tools"
+    return not is_tool, is_tool and entry.a is None, entry.a.start if is_tool and entry.a else 0
+
+
+def _undo(entry: Entry, undone: Collection[Cause]) -> Block | None:
+    a, b = entry.a, entry.b
+    if a is None or b is None:
+        return a if entry.cause in undone else b
+    chosen = [change for change in entry.changes if change.cause in undone]
+    if not chosen:
+        return b
+    return a if len(chosen) == len(entry.changes) else _put_back(b, chosen)
+
+
+def _put_back(b: Block, chosen: list[Change]) -> Block:
+    """The later block with some of its changed texts put back; the rest can only go whole."""
+    value = jsontext.decode(b.canonical)
+    # From the end of each text, so that the offsets of the pieces before stay right.
+    for change in sorted(chosen, key=lambda change: change.b_span[0], reverse=True):
+        if change.is_text:
+            value = _replaced(value, change.keys, change)
+    return replace(b, canonical=jsontext.encode(value))
+
+
+def _replaced(value: Json, keys: Keys, change: Change) -> Json:
+    if not keys:
+        start, end = change.b_span
+        return value[:start] + change.before[slice(*change.a_span)] + value[end:]
+    value[keys[0]] = _replaced(value[keys[0]], keys[1:], change)
+    return value

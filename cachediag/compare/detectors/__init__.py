@@ -1,0 +1,1 @@
+"""What kind of change a piece of text underwent: one file a finding."""

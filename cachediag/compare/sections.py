@@ -1,0 +1,137 @@
+"""Aligned blocks → entries: what it means that a block was added, removed or changed."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from cachediag.compare.align import Pair, align, align_tools
+from cachediag.compare.comparison import Cause, Change, Entry, same
+from cachediag.compare.places import leaf_path
+from cachediag.compare.text import similarity
+from cachediag.compare.values import MEDIA, UNKNOWN, changes
+from cachediag.model import Block, Prompt
+
+__all__ = ["messages", "system", "tools"]
+
+_MOSTLY = 0.5
+
+
+def tools(a: Sequence[Block], b: Sequence[Block], later: Prompt) -> list[Entry]:
+    """Tools: added or removed (S01), changed inside."""
+    pairs = align_tools(a, b)
+    added = [y for x, y in pairs if x is None and y is not None]
+    gone = [x for x, y in pairs if y is None]
+    # One server that comes or goes brings or takes many tools: that is one cause.
+    path = added[0].path if len(added) == 1 and not gone else "tools"
+    return [_entry(pair, ("S01", path), later) for pair in pairs]
+
+
+def system(a: Sequence[Block], b: Sequence[Block], later: Prompt) -> list[Entry]:
+    """System blocks: added or removed (S03), hoisted out of the messages (S07), changed."""
+    entries = []
+    for x, y in align(a, b):
+        there = y or x
+        hoisted = there is not None and there.path.startswith("messages[") and _is_inline(later)
+        path = y.path if y else "system"
+        entries.append(_entry((x, y), ("S07" if hoisted else "S03", path), later))
+    return entries
+
+
+def _is_inline(prompt: Prompt) -> bool:
+    """Whether a system message of this protocol is out of its place among the messages."""
+    return prompt.endpoint in ("messages", "count_tokens") or any(
+        block.role == "system" and block.section == "messages" for block in prompt.blocks
+    )
+
+
+def messages(a: Sequence[Block], b: Sequence[Block], later: Prompt) -> list[Entry]:
+    """The conversation: edited, compacted, lost and inserted blocks; what follows is new."""
+    pairs = align(a, b)
+    last = max((i for i, (x, _) in enumerate(pairs) if x is not None), default=-1)
+    if _compacted(pairs, a, b):
+        cause: Cause = ("S05", "messages")
+        return [
+            Entry(x, y) if x and y and same(x, y) else part
+            for x, y in pairs
+            for part in _apart(x, y, cause)
+        ]
+    lost = _whole_messages(a, [x for x, y in pairs if y is None and x is not None])
+    cut = len(lost) >= 2
+    entries = []
+    for index, (x, y) in enumerate(pairs):
+        if x is None and index > last:
+            entries.append(Entry(None, y))
+        elif y is None and x is not None and cut and x.message in lost:
+            entries.append(Entry(x, None, ("S05", "messages")))
+        else:
+            entries.append(_entry((x, y), _history_cause(x, y, later), later))
+    return entries
+
+
+def _apart(x: Block | None, y: Block | None, cause: Cause) -> Iterable[Entry]:
+    if x is not None and y is not None and same(x, y):
+        return (Entry(x, y),)
+    return [Entry(s, t, cause) for s, t in ((x, None), (None, y)) if s or t]
+
+
+def _compacted(pairs: list[Pair], a: Sequence[Block], b: Sequence[Block]) -> bool:
+    """Whether most of the history is gone, and the talk is shorter than it was."""
+    earlier = {block.message for block in a}
+    kept = sum(x is not None and y is not None and same(x, y) for x, y in pairs)
+    return len(earlier) >= 3 and 2 * kept < len(a) and len(b) < len(a)
+
+
+def _whole_messages(a: Sequence[Block], gone: list[Block]) -> set[int | None]:
+    """The messages of which every block is gone."""
+    taken = {id(block) for block in gone}
+    return {block.message for block in gone} - {
+        block.message for block in a if id(block) not in taken
+    }
+
+
+def _history_cause(x: Block | None, y: Block | None, later: Prompt) -> Cause:
+    there = y or x
+    if there is None:
+        return "S06", "messages"
+    code = "S09" if "thinking" in there.kind else "S08" if there.kind in MEDIA else "S06"
+    return code, y.path if y else _container(there, later)
+
+
+def _container(gone: Block, later: Prompt) -> str:
+    """The array in the later body in which a block once stood."""
+    content = gone.path.rpartition("[")[0] or gone.path
+    inside = (
+        block.path == content or block.path.startswith(f"{content}[") for block in later.blocks
+    )
+    return content if any(inside) else "messages" if later.endpoint != "responses" else "input"
+
+
+def _entry(pair: Pair, cause: Cause, later: Prompt) -> Entry:
+    """An entry: alone with its cause, or a pair with its changes."""
+    x, y = pair
+    if x is None or y is None:
+        return Entry(x, y, cause)
+    if same(x, y):
+        return Entry(x, y)
+    placed = tuple(_placed(change, x, y, later) for change in changes(x, y))
+    # A pair that differs always has a change, so that undoing all of them undoes it.
+    return Entry(x, y, None, placed or (Change(_by_place(None, x, y, later), (), path=y.path),))
+
+
+def _placed(change: Change, a: Block, b: Block, later: Prompt) -> Change:
+    code = change.code
+    if code == UNKNOWN:
+        code = _by_place(change, a, b, later)
+    return replace(change, code=code, path=leaf_path(later.body, b, change.keys))
+
+
+def _by_place(change: Change | None, a: Block, b: Block, later: Prompt) -> str:
+    """The code of a change whose kind no detector knows."""
+    mostly_same = (
+        change is not None and change.is_text and similarity(change.before, change.after) >= _MOSTLY
+    )
+    if b.section == "tools":
+        return "V06" if mostly_same else "S02"
+    if b.section == "system":
+        return "V06"
+    first_user = next((block.message for block in later.blocks if block.role == "user"), None)
+    return "V06" if mostly_same and a.kind == "text" and b.message == first_user else "S04"
