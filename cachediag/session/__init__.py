@@ -1,0 +1,18 @@
+"""The session file, where recordings live, and what a collection of exchanges offers."""
+
+from cachediag.session.file import Recorder, Session
+from cachediag.session.library import new_path, newest, recorded, register, resolve, sessions_dir
+from cachediag.session.source import MemorySource, Source
+
+__all__ = [
+    "MemorySource",
+    "Recorder",
+    "Session",
+    "Source",
+    "new_path",
+    "newest",
+    "recorded",
+    "register",
+    "resolve",
+    "sessions_dir",
+]

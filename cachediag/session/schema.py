@@ -1,0 +1,315 @@
+"""The tables of a session file, and how one is opened for writing and for reading.
+
+The file is described in `docs/session-format.md`; a test holds `TABLES` against that page.
+"""
+
+import errno
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cachediag.errors import SessionError
+
+__all__ = [
+    "APPLICATION_ID",
+    "FORMAT",
+    "SUFFIX",
+    "TABLES",
+    "check_header",
+    "explained",
+    "last_written",
+    "open_for_reading",
+    "open_for_writing",
+    "read_header",
+]
+
+APPLICATION_ID = 0x43446961
+"""`CDia` in the four bytes at offset 68 of the file, where SQLite keeps the application's id."""
+
+FORMAT = 1
+"""Version of the format, kept where SQLite keeps the user version (offset 60)."""
+
+SUFFIX = ".cachediag"
+
+TABLES = (
+    """\
+CREATE TABLE meta (
+  key TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) WITHOUT ROWID""",
+    """\
+CREATE TABLE bodies (
+  id INTEGER PRIMARY KEY,
+  sha256 BLOB NOT NULL UNIQUE,
+  size INTEGER NOT NULL,
+  base INTEGER REFERENCES bodies (id),
+  depth INTEGER NOT NULL,
+  data BLOB NOT NULL
+)""",
+    """\
+CREATE TABLE exchanges (
+  number INTEGER PRIMARY KEY,
+  endpoint TEXT NOT NULL,
+  method TEXT NOT NULL,
+  path TEXT NOT NULL,
+  started REAL,
+  first_byte REAL,
+  first_token REAL,
+  ended REAL,
+  status INTEGER,
+  model TEXT,
+  response_model TEXT,
+  usage TEXT,
+  headers TEXT NOT NULL,
+  response_headers TEXT NOT NULL,
+  notes TEXT NOT NULL,
+  error TEXT,
+  request INTEGER REFERENCES bodies (id),
+  response INTEGER REFERENCES bodies (id)
+)""",
+    """\
+CREATE TABLE recorders (
+  id INTEGER PRIMARY KEY,
+  host TEXT NOT NULL,
+  pid INTEGER NOT NULL,
+  started REAL NOT NULL
+)""",
+)
+
+_MAGIC = b"SQLite format 3\0"
+_BUSY_SECONDS = 10.0
+_NO_INDEX = {
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_READONLY,
+}
+"""What SQLite says where it cannot make the index of the log."""
+
+
+def read_header(path: Path) -> tuple[int, int] | None:
+    """Read the application id and the format version out of a file's first 100 bytes.
+
+    Returns:
+        Both numbers, or None where the file is not an SQLite file.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with path.open("rb") as file:
+        head = file.read(100)
+    if len(head) < 100 or not head.startswith(_MAGIC):
+        return None
+    return int.from_bytes(head[68:72], "big"), int.from_bytes(head[60:64], "big")
+
+
+def check_header(path: Path) -> None:
+    """Check that a file is a session of a format that can be read.
+
+    Raises:
+        SessionError: it is missing, not a session, or of a newer format.
+    """
+    try:
+        header = read_header(path)
+    except OSError as error:
+        raise SessionError(
+            f"cannot be read ({os.strerror(error.errno or errno.EIO)})",
+            where=str(path),
+            remedy="List what has been recorded: cachediag sessions",
+        ) from error
+    if header is None or header[0] != APPLICATION_ID:
+        what = "an SQLite database, but not a session" if header else "not a session file"
+        if not path.stat().st_size:
+            what = "the file is empty"
+        raise SessionError(
+            what,
+            where=str(path),
+            remedy="Give a session that `cachediag record` or `cachediag import` wrote",
+        )
+    if header[1] > FORMAT:
+        raise SessionError(
+            f"session of format {header[1]}, newer than {FORMAT}, the newest that can be read here",
+            where=str(path),
+            remedy="Upgrade cachediag: pip install --upgrade cachediag",
+        )
+
+
+def open_for_writing(path: Path) -> sqlite3.Connection:
+    """Open a session to append to, creating it with mode 0600 where there is none.
+
+    A file of no bytes counts as none: a recorder killed before its first write leaves one.
+
+    Raises:
+        SessionError: the file exists and is not a session, or cannot be written.
+    """
+    try:
+        # SQLite gives -wal and -shm the mode of the file itself, so it must be right before.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise SessionError(
+            f"cannot be created ({error.strerror})",
+            where=str(path),
+            remedy="Name another file with -o FILE",
+        ) from error
+    with explained(path):
+        # A writer that another process interrupts in creating leaves the schema to the next one.
+        if path.stat().st_size:
+            check_header(path)
+        connection = _connect(path, "rw")
+        try:
+            _create(connection)
+            # A file system that cannot hold the log keeps a rollback journal: slower, as safe.
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+        except BaseException:
+            connection.close()
+            raise
+    check_header(path)
+    return connection
+
+
+def open_for_reading(path: Path) -> tuple[sqlite3.Connection, Callable[[], None]]:
+    """Open a session to read it, wherever it lies.
+
+    Where the directory cannot be written SQLite cannot make the index of the write-ahead log;
+    the file is then read as it is, or, where a killed recorder left a log beside it, from a
+    copy of both.
+
+    Returns:
+        The connection, and what must be called once it is closed.
+
+    Raises:
+        SessionError: it is missing, damaged, not a session, or of a newer format.
+    """
+    check_header(path)
+    with explained(path):
+        connection = _connect(path, "rw")
+        if _readable(connection):
+            connection.execute("PRAGMA query_only = ON")
+            return connection, _nothing
+        connection.close()
+        if not _has_log(path):
+            return _connect(path, "ro&immutable=1"), _nothing
+        directory = tempfile.mkdtemp(prefix="cachediag-")
+        copy = Path(directory) / path.name
+        shutil.copyfile(path, copy)
+        shutil.copyfile(_log(path), _log(copy))
+        return _connect(copy, "rw"), lambda: shutil.rmtree(directory, ignore_errors=True)
+
+
+def last_written(path: Path) -> int:
+    """Return when a session was last written, in nanoseconds since the epoch.
+
+    While it is recorded, and after a kill, its latest exchanges are in the log beside it.
+
+    Raises:
+        OSError: there is no such file.
+    """
+    written = path.stat().st_mtime_ns
+    try:
+        log = _log(path).stat()
+    except OSError:
+        return written
+    return max(written, log.st_mtime_ns) if log.st_size else written
+
+
+@contextmanager
+def explained(path: Path, doing: str = "read") -> Iterator[None]:
+    """Turn what SQLite and the system raise into a SessionError with a remedy.
+
+    Args:
+        path: the session concerned.
+        doing: `read` or `write`.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _session_error(path, error, doing) from error
+    except OSError as error:
+        raise SessionError(
+            f"cannot {doing} the session ({error.strerror or type(error).__name__})",
+            where=str(path),
+        ) from error
+
+
+def _session_error(path: Path, error: sqlite3.Error, doing: str) -> SessionError:
+    # Extended codes carry the primary one in their low byte.
+    code = getattr(error, "sqlite_errorcode", None)
+    primary = None if code is None else code & 0xFF
+    remedy: str | None
+    match primary:
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_ERROR:
+            what = "the session is damaged or cut off"
+            remedy = "Take it from a backup, or record again: cachediag record -- claude"
+        case sqlite3.SQLITE_FULL:
+            what, remedy = "the disk is full", "Free some space; what was stored is kept"
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            what, remedy = "another process holds the session", "Try again when it has ended"
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_CANTOPEN:
+            what, remedy = f"cannot {doing} the session", "Look at the rights of file and directory"
+        case sqlite3.SQLITE_IOERR:
+            what, remedy = f"cannot {doing} the session (input/output error)", "Look at the disk"
+        case _:
+            what, remedy = f"cannot {doing} the session ({error})", None
+    return SessionError(what, where=str(path), remedy=remedy)
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    # The recorder opens in one thread and writes in another, one at a time.
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=_BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    # All of it goes into the main file in one transaction, before the log is switched on: a
+    # session is told by the first bytes of that file, whatever the log holds.
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+            for table in TABLES:
+                connection.execute(table)
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _readable(connection: sqlite3.Connection) -> bool:
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+    except sqlite3.Error as error:
+        if error.sqlite_errorcode & 0xFF in _NO_INDEX:
+            return False
+        connection.close()
+        raise
+    return True
+
+
+def _log(path: Path) -> Path:
+    # SQLite follows links, and puts the log beside the file itself.
+    file = path.resolve()
+    return file.with_name(file.name + "-wal")
+
+
+def _has_log(path: Path) -> bool:
+    try:
+        return _log(path).stat().st_size > 0
+    except OSError:
+        return False
+
+
+def _nothing() -> None:
+    pass
