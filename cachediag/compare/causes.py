@@ -35,7 +35,7 @@ def causes(entries: tuple[Entry, ...], later: Prompt, *, tools_reordered: bool) 
         found["O01", "tools"] = _tool_order(entries)
     for entry in entries:
         if entry.cause is not None and entry.cause not in found:
-            found[entry.cause] = _block_finding(entry, entries, later)
+            found[entry.cause] = _block_finding(entry, entries)
         for change in entry.changes:
             if change.cause not in found and entry.b is not None:
                 found[change.cause] = _change_finding(change, entry.b, later)
@@ -88,7 +88,7 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _block_finding(entry: Entry, entries: tuple[Entry, ...], later: Prompt) -> Finding:
+def _block_finding(entry: Entry, entries: tuple[Entry, ...]) -> Finding:
     assert entry.cause is not None
     code, path = entry.cause
     group = [other for other in entries if other.cause == entry.cause]
@@ -100,7 +100,7 @@ def _block_finding(entry: Entry, entries: tuple[Entry, ...], later: Prompt) -> F
         code,
         path,
         ", ".join(parts),
-        byte=come[0].start if come else _next_byte(entry, entries, later),
+        byte=come[0].start if come else _next_byte(entry, entries),
         before=_listed(gone),
         after=_listed(come),
         confidence=_confidence(code),
@@ -112,7 +112,7 @@ def _listed(blocks: list[Block]) -> Excerpt | None:
     return Excerpt(text, 0, len(text)) if blocks else None
 
 
-def _next_byte(entry: Entry, entries: tuple[Entry, ...], later: Prompt) -> int | None:
+def _next_byte(entry: Entry, entries: tuple[Entry, ...]) -> int | None:
     """Where in the later body the block that is gone would have begun."""
     place = entries.index(entry)
     following = (other.b for other in entries[place:] if other.b and other.section == entry.section)

@@ -13,7 +13,9 @@ from cachediag.render import Profile, default_profile
 __all__ = ["compare"]
 
 
-def compare(a: Prompt, b: Prompt, profile: Profile | None = None) -> Comparison:
+def compare(
+    a: Prompt, b: Prompt, profile: Profile | None = None, *, one_talk: bool = True
+) -> Comparison:
     """What changed from one request to a later one, and what it does to their shared prefix.
 
     All causes are found at once: the blocks are aligned, so a cause behind the first is seen as
@@ -24,6 +26,8 @@ def compare(a: Prompt, b: Prompt, profile: Profile | None = None) -> Comparison:
         b: the later request's prompt.
         profile: the backend whose order counts; by default the hosted order for
             `/v1/messages`, the generic one for the other protocols.
+        one_talk: both are turns of one conversation. Otherwise only what stands before the
+            conversation is compared for causes, for two talks may well differ.
     """
     profile = profile or default_profile(b.endpoint)
     a_blocks, b_blocks = profile.arrange(a), profile.arrange(b)
@@ -31,7 +35,9 @@ def compare(a: Prompt, b: Prompt, profile: Profile | None = None) -> Comparison:
     entries = (
         *tools,
         *sections.system(_part(a_blocks, "system"), _part(b_blocks, "system"), b),
-        *sections.messages(_part(a_blocks, "messages"), _part(b_blocks, "messages"), b),
+        *sections.messages(
+            _part(a_blocks, "messages"), _part(b_blocks, "messages"), b, one_talk=one_talk
+        ),
     )
     tools_reordered = _reordered(tools)
     breaks = [*parameters(a, b), *causes(entries, b, tools_reordered=tools_reordered)]

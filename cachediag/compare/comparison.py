@@ -1,6 +1,6 @@
 """What a comparison holds: the aligned blocks, the causes, and how each is undone."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from cachediag.model import Block, Finding, Json, Prompt
@@ -95,7 +95,7 @@ def same(a: Block, b: Block) -> bool:
     return a.canonical == b.canonical and a.role == b.role
 
 
-def common_blocks(a: tuple[Block, ...], b: tuple[Block, ...]) -> int:
+def common_blocks(a: Sequence[Block], b: Sequence[Block]) -> int:
     """How many blocks at the head of two prompts are the same."""
     count = 0
     for x, y in zip(a, b, strict=False):

@@ -39,7 +39,7 @@ def _appended(entries: tuple[Entry, ...]) -> Iterator[Finding]:
     new = [e.b for e in entries if e.a is None and e.b is not None and e.cause is None]
     if new:
         count = f"{len(new)} block" + ("s" if len(new) > 1 else "")
-        yield _info("N01", new[0].path, f"{count} appended", new[0].start)
+        yield _info("N01", new[0].path, count, new[0].start)
 
 
 def _markers(entries: tuple[Entry, ...], later: Prompt) -> Iterator[Finding]:
@@ -51,7 +51,7 @@ def _markers(entries: tuple[Entry, ...], later: Prompt) -> Iterator[Finding]:
     places = [e.b.path for e in changed if e.b and e.b.marker] + [block.path for block in new]
     path = places[-1] if places else lost[0].path
     gone = [block.path for block in lost]
-    note = f"to {places[-1]}" if places else f"none is left at {gone[0]}"
+    note = f"now at {places[-1]}" if places else f"none is left at {gone[0]}"
     yield _info("M01", path, note, next((x.start for x in later.blocks if x.path == path), None))
 
 

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from cachediag.compare.align import Pair, align, align_tools
-from cachediag.compare.comparison import Cause, Change, Entry, same
+from cachediag.compare.comparison import Cause, Change, Entry, common_blocks, same
 from cachediag.compare.places import leaf_path
 from cachediag.compare.text import similarity
 from cachediag.compare.values import MEDIA, UNKNOWN, changes
 from cachediag.model import Block, Prompt
+from cachediag.protocol import jsontext
 
 __all__ = ["messages", "system", "tools"]
 
@@ -43,8 +44,22 @@ def _is_inline(prompt: Prompt) -> bool:
     )
 
 
-def messages(a: Sequence[Block], b: Sequence[Block], later: Prompt) -> list[Entry]:
-    """The conversation: edited, compacted, lost and inserted blocks; what follows is new."""
+def messages(
+    a: Sequence[Block], b: Sequence[Block], later: Prompt, *, one_talk: bool = True
+) -> list[Entry]:
+    """The conversation: edited, compacted, lost and inserted blocks; what follows is new.
+
+    Args:
+        a: the earlier prompt's message blocks.
+        b: the later prompt's.
+        later: the later prompt.
+        one_talk: both are turns of one conversation; otherwise they part where they part, and
+            that is no fault.
+    """
+    if not one_talk:
+        head = common_blocks(a, b)
+        shared = [Entry(x, y) for x, y in zip(a[:head], b[:head], strict=True)]
+        return shared + [Entry(None, y) for y in b[head:]]
     pairs = align(a, b)
     last = max((i for i, (x, _) in enumerate(pairs) if x is not None), default=-1)
     if _compacted(pairs, a, b):
@@ -112,19 +127,19 @@ def _entry(pair: Pair, cause: Cause, later: Prompt) -> Entry:
         return Entry(x, y, cause)
     if same(x, y):
         return Entry(x, y)
-    placed = tuple(_placed(change, x, y, later) for change in changes(x, y))
+    placed = tuple(_placed(change, y, later) for change in changes(x, y))
     # A pair that differs always has a change, so that undoing all of them undoes it.
-    return Entry(x, y, None, placed or (Change(_by_place(None, x, y, later), (), path=y.path),))
+    return Entry(x, y, None, placed or (Change(_by_place(None, y, later), (), path=y.path),))
 
 
-def _placed(change: Change, a: Block, b: Block, later: Prompt) -> Change:
+def _placed(change: Change, b: Block, later: Prompt) -> Change:
     code = change.code
     if code == UNKNOWN:
-        code = _by_place(change, a, b, later)
+        code = _by_place(change, b, later)
     return replace(change, code=code, path=leaf_path(later.body, b, change.keys))
 
 
-def _by_place(change: Change | None, a: Block, b: Block, later: Prompt) -> str:
+def _by_place(change: Change | None, b: Block, later: Prompt) -> str:
     """The code of a change whose kind no detector knows."""
     mostly_same = (
         change is not None and change.is_text and similarity(change.before, change.after) >= _MOSTLY
@@ -133,5 +148,19 @@ def _by_place(change: Change | None, a: Block, b: Block, later: Prompt) -> str:
         return "V06" if mostly_same else "S02"
     if b.section == "system":
         return "V06"
-    first_user = next((block.message for block in later.blocks if block.role == "user"), None)
-    return "V06" if mostly_same and a.kind == "text" and b.message == first_user else "S04"
+    return "V06" if mostly_same and _is_context(b, later) else "S04"
+
+
+def _is_context(block: Block, prompt: Prompt) -> bool:
+    """Whether a text is what a client wrote before the user's own words.
+
+    That is all of the first user message but its last block, and any block that opens with a tag.
+    """
+    if block.kind != "text":
+        return False
+    first = next((other.message for other in prompt.blocks if other.role == "user"), None)
+    inside = [other for other in prompt.blocks if other.message == first and first is not None]
+    if block not in inside:
+        return False
+    text = jsontext.decode(block.canonical)["text"]
+    return block != inside[-1] or text.lstrip().startswith("<")

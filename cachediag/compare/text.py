@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from cachediag.compare.detectors import (
+    billing_header,
     counter,
+    date_time,
     environment,
     line_order,
     patterns,
@@ -42,10 +44,15 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """A text's lines and where each begins; one more offset marks the end."""
+    """A text, its lines, and where each begins; one more offset marks the end."""
 
+    text: str
     lines: list[str]
     offsets: list[int]
+
+    def between(self, lines: range) -> tuple[int, int]:
+        """The offsets of a run of lines."""
+        return self.offsets[lines.start], self.offsets[lines.stop]
 
 
 def _split(text: str) -> _Lines:
@@ -53,7 +60,7 @@ def _split(text: str) -> _Lines:
     offsets = [0]
     for line in lines:
         offsets.append(offsets[-1] + len(line))
-    return _Lines(lines, offsets)
+    return _Lines(text, lines, offsets)
 
 
 def similarity(before: str, after: str) -> float:
@@ -100,18 +107,18 @@ def hunks(before: str, after: str) -> list[Hunk]:
     a, b = _split(before), _split(after)
     if line_order.same_lines(a.lines, b.lines):
         return [_trimmed(line_order.CODE, before, after, (0, len(before)), (0, len(after)))]
-    found = list(_line_hunks(before, after, a, b))
+    found = list(_line_hunks(a, b))
     return _reordered(before, after, found)
 
 
-def _line_hunks(before: str, after: str, a: _Lines, b: _Lines) -> Iterator[Hunk]:
+def _line_hunks(a: _Lines, b: _Lines) -> Iterator[Hunk]:
     for a_lines, b_lines, alike in _aligned(a.lines, b.lines):
         if alike or len(a_lines) == len(b_lines):
             for i, j in zip(a_lines, b_lines, strict=True):
                 if a.lines[i] != b.lines[j]:
-                    yield from _line_change(before, after, a, b, i, j)
+                    yield from _line_change(a, b, i, j)
         else:
-            yield _lines_change(before, after, a, b, a_lines, b_lines)
+            yield _lines_change(a, b, a_lines, b_lines)
 
 
 def _aligned(a: list[str], b: list[str]) -> Iterator[tuple[range, range, bool]]:
@@ -132,20 +139,20 @@ def _aligned(a: list[str], b: list[str]) -> Iterator[tuple[range, range, bool]]:
         yield range(head + i1, head + i2), range(head + j1, head + j2), tag == "equal"
 
 
-def _line_change(before: str, after: str, a: _Lines, b: _Lines, i: int, j: int) -> Iterator[Hunk]:
+def _line_change(a: _Lines, b: _Lines, i: int, j: int) -> Iterator[Hunk]:
     line_a, line_b = a.lines[i], b.lines[j]
-    whole = (a.offsets[i], a.offsets[i + 1]), (b.offsets[j], b.offsets[j + 1])
+    whole = a.between(range(i, i + 1)), b.between(range(j, j + 1))
     code = _kind_of_line(line_a, line_b)
     if code is not None:
-        yield _trimmed(code, before, after, *whole)
+        yield _trimmed(code, a.text, b.text, *whole)
         return
     snapshot = environment.in_snapshot(b.lines, j)
-    for x, y, code in _word_changes(line_a, line_b):
-        if snapshot and code not in ("V01", "V02"):
-            code = environment.CODE
+    for x, y, word_code in _word_changes(line_a, line_b):
+        in_snapshot = snapshot and word_code not in (billing_header.CODE, date_time.CODE)
+        kind = environment.CODE if in_snapshot else word_code
         a_range = whole[0][0] + x[0], whole[0][0] + x[1]
         b_range = whole[1][0] + y[0], whole[1][0] + y[1]
-        yield _trimmed(code, before, after, a_range, b_range)
+        yield _trimmed(kind, a.text, b.text, a_range, b_range)
 
 
 def _kind_of_line(line_a: str, line_b: str) -> str | None:
@@ -189,12 +196,9 @@ def _kind_of_words(before: str, after: str) -> str | None:
     return None
 
 
-def _lines_change(
-    before: str, after: str, a: _Lines, b: _Lines, a_lines: range, b_lines: range
-) -> Hunk:
-    a_range = a.offsets[a_lines.start], a.offsets[a_lines.stop]
-    b_range = b.offsets[b_lines.start], b.offsets[b_lines.stop]
-    text_a, text_b = before[slice(*a_range)], after[slice(*b_range)]
+def _lines_change(a: _Lines, b: _Lines, a_lines: range, b_lines: range) -> Hunk:
+    a_range, b_range = a.between(a_lines), b.between(b_lines)
+    text_a, text_b = a.text[slice(*a_range)], b.text[slice(*b_range)]
     if not text_a.strip() and not text_b.strip():
         code: str | None = white_space.CODE
     elif environment.in_snapshot(a.lines, a_lines.start) or environment.in_snapshot(

@@ -75,7 +75,7 @@ def _nested(before: str, after: str, nested: tuple[Json, Json], keys: Keys) -> C
     if not codes:
         codes = {unicode_form.CODE if unicode_form.explains(before, after) else white_space.CODE}
     spans = (0, len(before)), (0, len(after))
-    return Change(sorted(codes)[-1], keys, before, after, *spans, is_text=True)
+    return Change(max(codes), keys, before, after, *spans, is_text=True)
 
 
 def _inside(before: Json, after: Json, keys: Keys) -> Iterator[Change]:
@@ -88,9 +88,7 @@ def _inside(before: Json, after: Json, keys: Keys) -> Iterator[Change]:
 
     diff = DeepDiff(before, after, view="tree", ignore_order=False, verbose_level=2)
     reordered = set()
-    for level in sorted(
-        (level for group in diff.values() for level in group), key=_keys
-    ):
+    for level in sorted((level for group in diff.values() for level in group), key=_keys):
         place = keys + _list_keys(level)
         shuffled = _shuffled(before, after, place)
         if shuffled is not None:

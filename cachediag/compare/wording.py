@@ -41,7 +41,7 @@ _FIXES = {
 
 def message_of(code: str, note: str = "") -> str:
     """The sentence for a code, with what this pair adds to it."""
-    return f"{_MESSAGES[code]} {note[:1].upper()}{note[1:]}." if note else _MESSAGES[code]
+    return f"{_MESSAGES[code][:-1]}: {note}." if note else _MESSAGES[code]
 
 
 def fix_of(code: str) -> str | None:
