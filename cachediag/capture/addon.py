@@ -1,0 +1,147 @@
+"""The mitmproxy addon that listens to exchanges and hands them to a writer.
+
+It runs on the proxy's event loop, so it only takes references; decoding, parsing and storing
+happen on the writer's thread. It never changes a flow, except for asking that responses be passed
+through as they arrive.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from mitmproxy import http
+
+from cachediag.capture.exchange import Chunk, RawExchange
+from cachediag.capture.writer import Writer
+from cachediag.model import Endpoint
+from cachediag.protocol.endpoint import endpoint_of
+
+__all__ = ["Capture"]
+
+MAX_BODY = 256 * 1024 * 1024
+"""Bytes of one response that are kept; a response may be longer."""
+
+_KEPT: frozenset[Endpoint] = frozenset({"messages", "chat", "responses", "count_tokens"})
+
+Stream = Callable[[bytes], Iterable[bytes] | bytes]
+
+
+@dataclass(slots=True)
+class _Open:
+    """A flow that has begun and not yet ended."""
+
+    endpoint: Endpoint
+    flow: http.HTTPFlow
+    body: bytes = b""
+    chunks: list[Chunk] = field(default_factory=list)
+    size: int = 0
+
+
+class Capture:
+    """Records every exchange that passes.
+
+    Args:
+        writer: takes the exchanges; closed when the proxy is done.
+        others: keep a record, without bodies, of requests that are no model calls.
+    """
+
+    def __init__(self, writer: Writer, *, others: bool = True) -> None:
+        self._writer = writer
+        self._others = others
+        self._open: dict[str, _Open] = {}
+
+    @property
+    def in_flight(self) -> int:
+        """Exchanges that have begun and not ended."""
+        return len(self._open)
+
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
+        """Begin a record."""
+        endpoint = endpoint_of(flow.request.path)
+        # Only a POST carries a prompt: GET /v1/responses/ID, say, fetches an old answer.
+        if flow.request.method != "POST":
+            endpoint = "other"
+        if self._others or endpoint in _KEPT:
+            self._open[flow.id] = _Open(endpoint, flow)
+
+    def request(self, flow: http.HTTPFlow) -> None:
+        """Take the body as the client sent it, before an addon after this one changes it."""
+        record = self._open.get(flow.id)
+        if record is not None and record.endpoint in _KEPT:
+            record.body = flow.request.raw_content or b""
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        """Have the response passed through live, and keep what passes."""
+        response = flow.response
+        if response is None:
+            return
+        record = self._open.get(flow.id)
+        if record is None or record.endpoint not in _KEPT:
+            response.stream = response.stream or True
+        else:
+            response.stream = _tee(record, response.stream)
+
+    def response(self, flow: http.HTTPFlow) -> None:
+        """End a record."""
+        self._finish(flow, None)
+
+    def error(self, flow: http.HTTPFlow) -> None:
+        """End a record whose exchange did not complete."""
+        self._finish(flow, flow.error.msg if flow.error else "unknown error")
+
+    def done(self) -> None:
+        """End what is still open, and have the writer store all that waits."""
+        for record in list(self._open.values()):
+            self._finish(record.flow, "the recording ended before the response did")
+        self._writer.close()
+
+    def _finish(self, flow: http.HTTPFlow, error: str | None) -> None:
+        record = self._open.pop(flow.id, None)
+        if record is not None:
+            self._writer.put(_raw(record, error))
+
+
+def _tee(record: _Open, earlier: Stream | bool) -> Stream:
+    """Keep each chunk and pass it on, through another addon's callable where there is one."""
+    passed_on: Stream = earlier if callable(earlier) else _unchanged
+
+    def stream(data: bytes) -> Iterable[bytes] | bytes:
+        if data and record.size <= MAX_BODY:
+            record.size += len(data)
+            record.chunks.append((time.time(), data))
+        return passed_on(data)
+
+    return stream
+
+
+def _unchanged(data: bytes) -> bytes:
+    return data
+
+
+def _raw(record: _Open, error: str | None) -> RawExchange:
+    request, response = record.flow.request, record.flow.response
+    notes = []
+    chunks = record.chunks
+    if record.endpoint in _KEPT:
+        if response is not None and not chunks and response.raw_content:
+            # An addon answered in the upstream's place: nothing was streamed.
+            chunks = [(time.time(), response.raw_content)]
+        if record.size > MAX_BODY:
+            notes.append(f"response: only the first {MAX_BODY} bytes were kept")
+        if request.raw_content is None and request.stream:
+            notes.append("request: streamed past the recorder (option stream_large_bodies)")
+    return RawExchange(
+        endpoint=record.endpoint,
+        method=request.method,
+        path=request.data.path.decode(errors="replace"),
+        headers=request.headers.fields,
+        body=record.body,
+        started=request.timestamp_start,
+        status=response.status_code if response else None,
+        response_headers=response.headers.fields if response else (),
+        chunks=tuple(chunks),
+        first_byte=response.timestamp_start if response else None,
+        ended=(response.timestamp_end if response else None) or time.time(),
+        notes=tuple(notes),
+        error=error,
+    )

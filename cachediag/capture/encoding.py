@@ -1,0 +1,145 @@
+"""Undoing a content-encoding piece by piece, with a bound on what comes out."""
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+
+import brotli  # type: ignore[import-untyped]
+import zstandard
+
+__all__ = ["MAX_DECODED", "EncodingError", "decode", "decode_chunks"]
+
+MAX_DECODED = 256 * 1024 * 1024
+"""Bytes; a body that decodes to more is kept encoded, as a decompression bomb would be."""
+
+# brotli and zstd cannot be told how much to put out, so they are fed little at a time.
+_PIECE = 64
+
+Feed = Callable[[bytes], bytes]
+
+
+class EncodingError(ValueError):
+    """The content-encoding is not known, is not what the bytes are, or decodes to too much."""
+
+
+def decode(encoding: str, body: bytes) -> bytes:
+    """Undo a content-encoding.
+
+    Args:
+        encoding: the value of the `content-encoding` header; several are undone from the last.
+        body: the encoded bytes; if they end early, what can be decoded is returned.
+
+    Returns:
+        The decoded bytes.
+
+    Raises:
+        EncodingError: if that cannot be done, or the result exceeds `MAX_DECODED`.
+    """
+    return b"".join(decode_chunks(encoding, (body,)))
+
+
+def decode_chunks(encoding: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Undo a content-encoding chunk by chunk.
+
+    Args:
+        encoding: the value of the `content-encoding` header.
+        chunks: the encoded bytes as they arrived.
+
+    Yields:
+        For each chunk what it decodes to, possibly nothing.
+
+    Raises:
+        EncodingError: as `decode`.
+    """
+    names = [name.strip().lower() for name in encoding.split(",")]
+    feeds = [_FEEDS.get(name) for name in names if name not in {"", "identity", "none"}]
+    if None in feeds:
+        raise EncodingError(f"content-encoding {encoding!r} is not known")
+    decoders = [make() for make in reversed(feeds) if make is not None]
+    total = 0
+    for chunk in chunks:
+        data = chunk
+        for feed in decoders:
+            try:
+                data = feed(data)
+            except EncodingError:
+                raise
+            except Exception as error:
+                raise EncodingError(f"not {encoding}: {error}") from error
+        total += len(data)
+        if total > MAX_DECODED:
+            raise EncodingError(f"decodes to more than {MAX_DECODED} bytes")
+        yield data
+
+
+def _gzip() -> Feed:
+    state = zlib.decompressobj(31)
+
+    def feed(data: bytes) -> bytes:
+        nonlocal state
+        out = _bounded(state, data)
+        # A gzip body may consist of several members; what is no member is padding.
+        while state.eof and state.unused_data.startswith(b"\x1f\x8b"):
+            data, state = state.unused_data, zlib.decompressobj(31)
+            out += _bounded(state, data)
+        return out
+
+    return feed
+
+
+def _deflate() -> Feed:
+    head = b""
+    state = None
+
+    def feed(data: bytes) -> bytes:
+        nonlocal head, state
+        if state is None:
+            head += data
+            if len(head) < 2:
+                return b""
+            # Some servers send deflate without its zlib wrapper.
+            wrapped = head[0] & 15 == 8 and int.from_bytes(head[:2], "big") % 31 == 0
+            state, data = zlib.decompressobj(15 if wrapped else -15), head
+        return _bounded(state, data)
+
+    return feed
+
+
+def _bounded(state: "zlib._Decompress", data: bytes) -> bytes:
+    if state.eof:
+        return b""
+    out = state.decompress(data, MAX_DECODED + 1)
+    if state.unconsumed_tail:
+        raise EncodingError(f"decodes to more than {MAX_DECODED} bytes")
+    return out
+
+
+def _pieces(feed_piece: Feed) -> Feed:
+    def feed(data: bytes) -> bytes:
+        out: list[bytes] = []
+        total = 0
+        for start in range(0, len(data), _PIECE):
+            out.append(feed_piece(data[start : start + _PIECE]))
+            total += len(out[-1])
+            if total > MAX_DECODED:
+                raise EncodingError(f"decodes to more than {MAX_DECODED} bytes")
+        return b"".join(out)
+
+    return feed
+
+
+def _brotli() -> Feed:
+    process: Feed = brotli.Decompressor().process
+    return _pieces(process)
+
+
+def _zstd() -> Feed:
+    return _pieces(zstandard.ZstdDecompressor().decompressobj(read_across_frames=True).decompress)
+
+
+_FEEDS: dict[str, Callable[[], Feed]] = {
+    "gzip": _gzip,
+    "x-gzip": _gzip,
+    "deflate": _deflate,
+    "br": _brotli,
+    "zstd": _zstd,
+}

@@ -1,0 +1,170 @@
+"""From what was heard on the wire to the exchange that is kept."""
+
+from dataclasses import dataclass
+
+from cachediag.capture.encoding import EncodingError, decode, decode_chunks
+from cachediag.capture.redact import (
+    body_credentials,
+    credentials,
+    mask,
+    safe_headers,
+    safe_path,
+    scrub,
+)
+from cachediag.model import Endpoint, Exchange, ExchangeInfo
+from cachediag.protocol.request import read_model
+from cachediag.protocol.response import has_token, read_response
+
+__all__ = ["Chunk", "RawExchange", "Secrets", "assemble"]
+
+Chunk = tuple[float, bytes]
+"""When a piece of the response body arrived (seconds since the epoch), and its bytes."""
+
+Fields = tuple[tuple[bytes, bytes], ...]
+"""Headers as they came: name and value, in order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawExchange:
+    """One request and its response as they passed by, nothing decoded or redacted yet."""
+
+    endpoint: Endpoint
+    method: str
+    path: str
+    headers: Fields
+    body: bytes
+    """Encoded as sent; empty where bodies are not kept."""
+    started: float | None = None
+    status: int | None = None
+    response_headers: Fields = ()
+    chunks: tuple[Chunk, ...] = ()
+    first_byte: float | None = None
+    ended: float | None = None
+    notes: tuple[str, ...] = ()
+    error: str | None = None
+
+
+class Secrets:
+    """Credentials seen while recording, kept in memory only.
+
+    All of them are masked in every later body, not just each in its own exchange: a refreshed
+    token makes the former one no public text, and a conversation repeats its history.
+    """
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def add(self, *values: str) -> tuple[str, ...]:
+        """Remember credentials.
+
+        Returns:
+            All that are known, longest first.
+        """
+        self._seen.update(values)
+        return tuple(sorted(self._seen, key=lambda value: (-len(value), value)))
+
+
+def assemble(raw: RawExchange, secrets: Secrets) -> Exchange:
+    """Undo encodings, redact, and read out what the exchange says of itself.
+
+    Args:
+        raw: what passed by.
+        secrets: the recording's credentials; those of this exchange are added.
+
+    Returns:
+        The exchange to store. A body whose content-encoding cannot be undone is kept as sent,
+        which `info.notes` says.
+    """
+    headers = _text(raw.headers)
+    response_headers = _text(raw.response_headers)
+    notes = list(raw.notes)
+    request = _request_body(raw.body, _named(headers, "content-encoding"), notes)
+    response, first_token = _response_body(raw, response_headers, notes)
+    # A server may set a new cookie with every response; the client's own header tells which ones
+    # are in use.
+    known = secrets.add(*credentials(headers, raw.path), *body_credentials(request))
+    known = tuple(sorted({*known, *credentials(response_headers, "")}, key=len, reverse=True))
+    content_type = _named(response_headers, "content-type")
+    facts = read_response(raw.endpoint, content_type, response)
+    request = _masked(request, known, "request", notes)
+    response = _masked(response, known, "response", notes)
+    info = ExchangeInfo(
+        endpoint=raw.endpoint,
+        method=raw.method,
+        path=scrub(safe_path(raw.path), known),
+        started=raw.started,
+        first_byte=raw.first_byte,
+        first_token=first_token,
+        ended=raw.ended,
+        status=raw.status,
+        model=read_model(request),
+        response_model=facts.model,
+        usage=facts.usage,
+        headers=safe_headers(headers, known),
+        response_headers=safe_headers(response_headers, known),
+        request_size=len(request),
+        response_size=len(response),
+        notes=tuple(notes),
+        error=None if raw.error is None else scrub(raw.error, known),
+    )
+    return Exchange(info, request, response)
+
+
+def _text(fields: Fields) -> tuple[tuple[str, str], ...]:
+    return tuple((n.decode(errors="replace"), v.decode(errors="replace")) for n, v in fields)
+
+
+def _named(headers: tuple[tuple[str, str], ...], name: str) -> str:
+    return ", ".join(value for key, value in headers if key.lower() == name)
+
+
+def _masked(body: bytes, known: tuple[str, ...], which: str, notes: list[str]) -> bytes:
+    body, places = mask(body, known)
+    if places:
+        notes.append(f"{which}: a credential masked in {places} places")
+    return body
+
+
+def _request_body(body: bytes, encoding: str, notes: list[str]) -> bytes:
+    if not body or not encoding:
+        return body
+    try:
+        decoded = decode(encoding, body)
+    except EncodingError as error:
+        notes.append(f"request: kept as sent, {error}")
+        return body
+    notes.append(f"request: content-encoding {encoding} undone")
+    return decoded
+
+
+def _response_body(
+    raw: RawExchange, headers: tuple[tuple[str, str], ...], notes: list[str]
+) -> tuple[bytes, float | None]:
+    """Give the decoded response body, and when its first generated token arrived."""
+    encoding = _named(headers, "content-encoding")
+    streamed = "text/event-stream" in _named(headers, "content-type")
+    arrivals = (arrival for arrival, _ in raw.chunks)
+    chunks = (data for _, data in raw.chunks)
+    pieces: list[bytes] = []
+    seen = b""
+    first_token: float | None = None
+    try:
+        decoded = decode_chunks(encoding, chunks) if encoding else chunks
+        for arrival, piece in zip(arrivals, decoded, strict=False):
+            pieces.append(piece)
+            if streamed and first_token is None:
+                # An event may be split between chunks; it counts when its line is complete.
+                lines, seen = _whole_lines(seen + piece)
+                if has_token(raw.endpoint, lines):
+                    first_token = arrival
+    except EncodingError as error:
+        notes.append(f"response: kept as sent, {error}")
+        return b"".join(data for _, data in raw.chunks), None
+    if encoding and raw.chunks:
+        notes.append(f"response: content-encoding {encoding} undone")
+    return b"".join(pieces), first_token
+
+
+def _whole_lines(data: bytes) -> tuple[bytes, bytes]:
+    end = data.rfind(b"\n") + 1
+    return data[:end], data[end:]

@@ -1,0 +1,187 @@
+"""Model and usage out of a response body, and the first sign of a generated token.
+
+A response is JSON or an SSE stream, and may have been cut off anywhere; whatever cannot be read is
+left out, nothing here raises.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import msgspec
+
+from cachediag.model import Endpoint, Json, Usage
+
+__all__ = ["ResponseFacts", "has_token", "read_response"]
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseFacts:
+    """What a response says of itself; None where it says nothing."""
+
+    model: str | None = None
+    usage: Usage | None = None
+
+
+_decoder = msgspec.json.Decoder()
+
+
+def read_response(endpoint: Endpoint, content_type: str | None, body: bytes) -> ResponseFacts:
+    """Read model and usage out of a response.
+
+    Args:
+        endpoint: what was called.
+        content_type: the response's content type; the body's first character decides where it is
+            missing or wrong.
+        body: the whole body, its content-encoding undone; an SSE stream may be incomplete.
+
+    Returns:
+        What was found. Counts that the response does not give stay None, which is not zero.
+    """
+    if endpoint not in {"messages", "chat", "responses"}:
+        return ResponseFacts()
+    if _is_sse(content_type, body):
+        events = _events(body, (b'"usage"', b'"model"'))
+    else:
+        events = iter((_decode(body),))
+    return _facts(endpoint, events)
+
+
+def _is_sse(content_type: str | None, body: bytes) -> bool:
+    first = body.lstrip()[:1]
+    if first in {b"{", b"["}:
+        return False
+    return (content_type or "").startswith("text/event-stream") or first != b""
+
+
+def _decode(data: bytes) -> Json:
+    try:
+        return _decoder.decode(data)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+
+
+def _events(stream: bytes, needles: tuple[bytes, ...]) -> Iterator[Json]:
+    """Decode the data of those events that contain one of the needles."""
+    for line in stream.splitlines():
+        if line.startswith(b"data:") and any(needle in line for needle in needles):
+            yield _decode(line[5:])
+
+
+def _facts(endpoint: Endpoint, events: Iterator[Json]) -> ResponseFacts:
+    model: str | None = None
+    usage: Usage | None = None
+    for event in events:
+        for holder in _holders(endpoint, event):
+            found = holder.get("model")
+            model = found if isinstance(found, str) and found else model
+            counts = holder.get("usage")
+            if isinstance(counts, dict):
+                usage = _merged(usage, _USAGE[endpoint](counts))
+    return ResponseFacts(model, usage)
+
+
+def _holders(endpoint: Endpoint, event: Json) -> Iterator[dict[str, Json]]:
+    """Give the objects of an event that may carry `model` and `usage`."""
+    if not isinstance(event, dict):
+        return
+    yield event
+    inner = event.get({"messages": "message", "responses": "response"}.get(endpoint, ""))
+    if isinstance(inner, dict):
+        yield inner
+
+
+def _messages_usage(counts: dict[str, Json]) -> Usage:
+    return Usage(
+        input_tokens=_count(counts, "input_tokens"),
+        cache_read=_count(counts, "cache_read_input_tokens"),
+        cache_creation=_count(counts, "cache_creation_input_tokens"),
+        output_tokens=_count(counts, "output_tokens"),
+    )
+
+
+def _chat_usage(counts: dict[str, Json]) -> Usage:
+    return Usage(
+        input_tokens=_count(counts, "prompt_tokens"),
+        cache_read=_count(counts.get("prompt_tokens_details"), "cached_tokens"),
+        output_tokens=_count(counts, "completion_tokens"),
+    )
+
+
+def _responses_usage(counts: dict[str, Json]) -> Usage:
+    return Usage(
+        input_tokens=_count(counts, "input_tokens"),
+        cache_read=_count(counts.get("input_tokens_details"), "cached_tokens"),
+        output_tokens=_count(counts, "output_tokens"),
+    )
+
+
+_USAGE = {"messages": _messages_usage, "chat": _chat_usage, "responses": _responses_usage}
+
+
+def _count(counts: Json, name: str) -> int | None:
+    value = counts.get(name) if isinstance(counts, dict) else None
+    return value if type(value) is int and value >= 0 else None
+
+
+def _merged(earlier: Usage | None, later: Usage) -> Usage:
+    """Take the later counts, where they say something.
+
+    A stream counts the prompt at its start and the output at its end. Some servers fill the fields
+    they do not know at either end with zero, so a zero does not replace a count.
+    """
+    if earlier is None:
+        return later
+    return Usage(
+        *(
+            new if new or old is None else old
+            for old, new in (
+                (earlier.input_tokens, later.input_tokens),
+                (earlier.cache_read, later.cache_read),
+                (earlier.cache_creation, later.cache_creation),
+                (earlier.output_tokens, later.output_tokens),
+            )
+        )
+    )
+
+
+def has_token(endpoint: Endpoint, chunk: bytes) -> bool:
+    """Tell whether whole lines of an SSE stream carry generated text.
+
+    The first event is no such sign: some servers send `message_start`, or a delta that holds only
+    the role, before they have read the prompt.
+
+    Args:
+        endpoint: what was called.
+        chunk: complete lines of the stream.
+
+    Returns:
+        True if any delta in it holds text, thinking or a tool call.
+    """
+    carries = _TOKEN.get(endpoint)
+    if carries is None or b"delta" not in chunk:
+        return False
+    return any(isinstance(e, dict) and carries(e) for e in _events(chunk, (b"delta",)))
+
+
+def _messages_token(event: dict[str, Json]) -> bool:
+    delta = event.get("delta")
+    if event.get("type") != "content_block_delta" or not isinstance(delta, dict):
+        return False
+    return any(value for name, value in delta.items() if name != "type")
+
+
+def _chat_token(event: dict[str, Json]) -> bool:
+    choices = event.get("choices")
+    for choice in choices if isinstance(choices, list) else ():
+        delta = choice.get("delta") if isinstance(choice, dict) else None
+        if isinstance(delta, dict) and any(v for name, v in delta.items() if name != "role"):
+            return True
+    return False
+
+
+def _responses_token(event: dict[str, Json]) -> bool:
+    kind = event.get("type")
+    return isinstance(kind, str) and kind.endswith(".delta") and bool(event.get("delta"))
+
+
+_TOKEN = {"messages": _messages_token, "chat": _chat_token, "responses": _responses_token}
