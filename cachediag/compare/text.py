@@ -156,9 +156,10 @@ def _line_change(a: _Lines, b: _Lines, i: int, j: int) -> Iterator[Hunk]:
 
 
 def _kind_of_line(line_a: str, line_b: str) -> str | None:
-    for detector in (white_space, unicode_form):
-        if detector.explains(line_a, line_b):
-            return detector.CODE
+    if white_space.explains(line_a, line_b):
+        return white_space.CODE
+    if unicode_form.explains(line_a, line_b):
+        return unicode_form.CODE
     if line_order.same_items(line_a, line_b):
         return line_order.CODE
     return None

@@ -1,0 +1,153 @@
+"""Which requests belong together: the main loop, its sub-agents, the auxiliary requests.
+
+Claude Code's own headers are used where they are sent. Most recordings have none, and requests of
+several senders interleave within milliseconds; then tools, system prompt and conversation tell.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from cachediag.analysis.traits import Traits
+
+__all__ = ["Kind", "Lanes", "Place"]
+
+Kind = Literal["turn", "subagent", "auxiliary", "compaction", "count"]
+_CLASSES: dict[str, Kind] = {
+    "main": "turn",
+    "subagent": "subagent",
+    "auxiliary": "auxiliary",
+    "compaction": "compaction",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a request stands in its session."""
+
+    lane: str
+    kind: Kind
+    parent: int | None
+    """The earlier request of any lane with the longest shared prefix; None where nothing is
+    shared with any, and the lane is new."""
+    shared_blocks: int
+    """Blocks that the request shares with its parent, as sent."""
+    latest: int | None
+    """The lane's latest request before this one."""
+    is_first: bool
+    """The first of its conversation."""
+
+
+@dataclass(slots=True)
+class _Lane:
+    name: str
+    kind: Kind
+    latest: int
+    traits: Traits
+
+
+class Lanes:
+    """Places requests one by one, as they were recorded.
+
+    The cost of a request grows with its blocks and with the number of lanes, not with the number
+    of requests before it: a parent is found through the digest of each prefix.
+    """
+
+    def __init__(self) -> None:
+        self._lanes: list[_Lane] = []
+        self._by_prefix: dict[bytes, int] = {}
+
+    def add(self, index: int, traits: Traits) -> Place:
+        """Place the next request.
+
+        Args:
+            index: its number in the session.
+            traits: what tells its sender.
+        """
+        if traits.is_count:
+            return Place("count", "count", None, 0, None, is_first=False)
+        lane = self._find(traits)
+        latest = lane.latest if lane else None
+        is_first = lane is None or not (traits.opens_with_summary or traits.continues(lane.traits))
+        shared, parent = self._parent(traits, lane)
+        kind = self._kind(traits, lane)
+        if lane is None:
+            lane = _Lane(self._name(kind, traits), kind, index, traits)
+            self._lanes.append(lane)
+        lane.latest, lane.traits = index, traits
+        for prefix in traits.chain:
+            self._by_prefix[prefix] = index
+        return Place(lane.name, kind, parent, shared, latest, is_first=is_first)
+
+    def _find(self, traits: Traits) -> _Lane | None:
+        candidates = [lane for lane in reversed(self._lanes) if _same_sender(traits, lane.traits)]
+        for lane in candidates:
+            if traits.continues(lane.traits):
+                return lane
+        if traits.opens_with_summary:
+            talks = (lane for lane in candidates if not lane.traits.is_single_turn)
+            return next(talks, None)
+        # Auxiliary requests ask one thing each: the sender is all they have in common.
+        alone = (lane for lane in candidates if lane.kind == "auxiliary")
+        return next(alone, None) if traits.is_single_turn and not traits.tools else None
+
+    def _parent(self, traits: Traits, lane: _Lane | None) -> tuple[int, int | None]:
+        depth = len(traits.chain)
+        while depth and traits.chain[depth - 1] not in self._by_prefix:
+            depth -= 1
+        own = _shared(traits, lane.traits) if lane else 0
+        if lane is not None and own >= depth:
+            return own, lane.latest
+        return (depth, self._by_prefix[traits.chain[depth - 1]]) if depth else (0, None)
+
+    def _kind(self, traits: Traits, lane: _Lane | None) -> Kind:
+        if traits.request_class in _CLASSES:
+            return _CLASSES[traits.request_class]
+        if lane is not None:
+            return lane.kind
+        if traits.is_subagent:
+            return "subagent"
+        main = next((lane for lane in self._lanes if lane.kind == "turn"), None)
+        if not traits.tools:
+            gone_on = main is not None and main.traits.tools and traits.goes_on_from(main.traits)
+            if gone_on:
+                return "compaction"
+            return "auxiliary" if traits.is_title or self._has_tools() else "turn"
+        if main is None or not main.traits.tools or main.traits.same_agent(traits):
+            return "turn"
+        return "subagent" if traits.tools < main.traits.tools else "turn"
+
+    def _has_tools(self) -> bool:
+        return any(lane.traits.tools for lane in self._lanes)
+
+    def _name(self, kind: Kind, traits: Traits) -> str:
+        base = {
+            "turn": "main",
+            "subagent": "agent",
+            "auxiliary": "title" if traits.is_title else "aux",
+            "compaction": "compaction",
+            "count": "count",
+        }[kind]
+        taken = {lane.name for lane in self._lanes}
+        number, name = 1, base
+        while name in taken:
+            number += 1
+            name = f"{base}-{number}"
+        return name
+
+
+def _same_sender(a: Traits, b: Traits) -> bool:
+    if a.agent or b.agent:
+        return a.agent == b.agent
+    return a.same_agent(b)
+
+
+def _shared(a: Traits, b: Traits) -> int:
+    """How many blocks at the head two requests share."""
+    low, high = 0, min(len(a.chain), len(b.chain))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a.chain[middle - 1] == b.chain[middle - 1]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
