@@ -1,7 +1,8 @@
 """Real clients: installed once and kept, run in a clean environment, recorded through cachediag.
 
-They are installed under `$CACHEDIAG_LIVE_CACHE`, or else in the user's cache directory. Nothing
-they do can leave the machine: the proxy that their environment names is a closed port.
+They are installed under `$CACHEDIAG_LIVE_CACHE`, or else in the user's cache directory. What they
+would tell their vendors is turned off, and cannot leave the machine: the proxy that their
+environment names is a closed port.
 """
 
 import os

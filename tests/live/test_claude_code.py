@@ -93,3 +93,16 @@ def test_the_client_ends_as_if_it_were_not_recorded(recording: Recording) -> Non
 def test_the_script_was_played(recording: Recording) -> None:
     lanes = Counter(lane_of(each) for each in recording.received)
     assert lanes == {"title": 1, "main": 6, PARTS[0]: 2, PARTS[1]: 2}
+
+
+def test_every_body_is_the_one_that_the_upstream_received(recording: Recording) -> None:
+    requests = recording.requests()
+    recorded = [(recording.body(each["index"]), each["path"]) for each in requests]
+    assert Counter(recorded) == Counter((each.body, each.path) for each in recording.received)
+
+
+def test_the_order_in_each_lane_is_kept(recording: Recording) -> None:
+    bodies = [recording.body(each["index"]) for each in recording.requests()]
+    for lane in {lane_of(each) for each in recording.received}:
+        sent = [each.body for each in recording.received if lane_of(each) == lane]
+        assert [body for body in bodies if body in sent] == sent
