@@ -1,0 +1,39 @@
+"""Where commands print: reports on stdout, the rest on stderr."""
+
+import sys
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["err", "out", "write"]
+
+_PIPE_WIDTH = 200
+
+
+@cache
+def out() -> "Console":
+    """The console for reports."""
+    return _console(stderr=False)
+
+
+@cache
+def err() -> "Console":
+    """The console for progress, messages and errors."""
+    return _console(stderr=True)
+
+
+def _console(*, stderr: bool) -> "Console":
+    from rich.console import Console
+
+    console = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        # Lines are cut at the width of a terminal; a file has none.
+        console.width = _PIPE_WIDTH
+    return console
+
+
+def write(text: str) -> None:
+    """Write a document to stdout as it is."""
+    sys.stdout.write(text)

@@ -1,0 +1,56 @@
+"""`cachediag import`: turn recordings of other tools into a session file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cachediag.cli.console import err
+from cachediag.errors import UsageError
+
+__all__ = ["import_"]
+
+
+def import_(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="mitmproxy flows, HAR, JSONL, bodies, folders of bodies, or - for stdin.",
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Where to write; by default a new session beside the recorded ones.",
+        ),
+    ] = None,
+) -> None:
+    """Read exchanges from other tools' files into one session file, in the order given."""
+    from datetime import datetime
+
+    from cachediag.capture.importers import open_source
+    from cachediag.report.safe import printable
+    from cachediag.report.style import count
+    from cachediag.session import Session, library
+
+    sources = [open_source(file) for file in files]
+    path = output or library.new_path(datetime.now().astimezone())
+    if path.exists():
+        raise UsageError("exists already", where=str(path), remedy="Give a new file: -o FILE")
+    written = 0
+    with Session.create(path, meta={"imported": ", ".join(files)}) as session:
+        for source in sources:
+            for exchange in source.exchanges():
+                session.append(exchange)
+                written += 1
+    if output is not None:
+        library.register(path)
+    for source in sources:
+        for note in source.notes:
+            err().print(f"note: {printable(note)}", soft_wrap=True)
+    err().print(f"{count(written, 'exchange')} in {printable(str(path))}", soft_wrap=True)
+    err().print("next   cachediag diff", soft_wrap=True)

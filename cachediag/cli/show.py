@@ -1,0 +1,94 @@
+"""`cachediag show`: the requests of a session, or one of them whole."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cachediag.cli.console import out, write
+from cachediag.cli.options import Format, FormatOption, source
+from cachediag.errors import UsageError
+
+if TYPE_CHECKING:
+    from cachediag.session.source import Source
+
+__all__ = ["show"]
+
+
+def show(
+    given: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SESSION] [N]",
+            help="A session, by default the newest recording; and the number of one request.",
+            show_default=False,
+        ),
+    ] = None,
+    body: Annotated[
+        bool, typer.Option("--body", help="Write request N's raw bytes to stdout, nothing else.")
+    ] = False,
+    response: Annotated[
+        bool, typer.Option("--response", help="Write response N's raw bytes to stdout.")
+    ] = False,
+    format_: FormatOption = Format.text,
+) -> None:
+    """Show what a session holds.
+
+    Examples:
+      cachediag show                       the newest recording's requests
+      cachediag show 4                     its request 4, block by block
+      cachediag show SESSION 4 --body      the bytes of request 4, as the client sent them
+    """
+    name, number = _session_and_number(given or [])
+    session = source(name)
+    if number is None:
+        if body or response:
+            raise UsageError(
+                "--body needs a request's number", remedy="Such as: cachediag show SESSION 4 --body"
+            )
+        _list(session, format_)
+    elif body or response:
+        exchange = session.exchange(number)
+        sys.stdout.buffer.write(exchange.request if body else exchange.response)
+    else:
+        _one(session, number, format_)
+
+
+def _session_and_number(given: list[str]) -> tuple[str | None, int | None]:
+    if len(given) > 2:
+        raise UsageError("too many arguments", remedy="Such as: cachediag show SESSION 4")
+    if given and given[-1].isdigit():
+        return (given[0] if len(given) == 2 else None), int(given[-1])
+    if len(given) == 2:
+        raise UsageError(
+            "no request number", where=given[1], remedy="Such as: cachediag show SESSION 4"
+        )
+    return (given[0] if given else None), None
+
+
+def _list(session: "Source", format_: Format) -> None:
+    from cachediag.analysis import requests
+    from cachediag.report import documents
+    from cachediag.report.session import SessionReport
+
+    found = tuple(requests(session.exchanges(), session.exchange))
+    infos = tuple(session.infos())
+    if format_ is Format.json:
+        write(documents.dumps(documents.session(session.name, infos, found)))
+    else:
+        out().print(SessionReport(session.name, infos, found))
+
+
+def _one(session: "Source", number: int, format_: Format) -> None:
+    from cachediag.protocol import parse
+    from cachediag.report import documents
+    from cachediag.report.exchange import ExchangeReport
+
+    exchange = session.exchange(number)
+    prompt = None
+    if exchange.info.endpoint != "other":
+        prompt = parse(exchange.request, exchange.info.endpoint)
+    if format_ is Format.json:
+        write(documents.dumps(documents.exchange(exchange.info, prompt)))
+    else:
+        out().print(ExchangeReport(exchange.info, prompt))

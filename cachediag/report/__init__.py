@@ -1,0 +1,1 @@
+"""What a user sees: rich renderables and JSON documents. Nothing here prints."""

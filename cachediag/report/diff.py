@@ -1,0 +1,165 @@
+"""How a comparison looks in a terminal: the answer, the evidence, the next command."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from cachediag import findings as catalogue
+from cachediag.compare import Comparison
+from cachediag.model import Excerpt, Finding
+from cachediag.report.safe import printable
+from cachediag.report.style import BAD, DIM, GOOD, count, line, symbols
+
+__all__ = ["DiffReport", "FindingReport", "harmless_line"]
+
+
+@dataclass(frozen=True, slots=True)
+class FindingReport:
+    """One finding with its evidence."""
+
+    finding: Finding
+    extra: str = ""
+    """What stands at the end of the first line instead of the confidence."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the finding's lines."""
+        found, signs = self.finding, symbols(options)
+        is_break = found.severity == "break"
+        style = BAD if is_break else "yellow"
+        head = f"{signs.bad if is_break else signs.cost} {found.code} {title(found.code)}"
+        yield _spread((head, style), self.extra or found.confidence, options.max_width)
+        place = [printable(found.path)] if found.path else []
+        place += [f"byte {found.byte:,} of the body"] if found.byte is not None else []
+        if place:
+            yield line("  ", (", ".join(place), DIM))
+        yield from _evidence(found)
+        yield line("  ", found.message)
+        if found.fix:
+            yield line("  ", ("fix   ", GOOD), found.fix)
+
+
+def title(code: str) -> str:
+    """What the catalogue calls a code."""
+    return catalogue.load(code).title
+
+
+def _spread(left: tuple[str, str], right: str, width: int) -> Text:
+    """A line with something at its end, within 80 columns."""
+    gap = max(2, min(width, 80) - len(left[0]) - len(right))
+    return line(left, " " * gap, (right, DIM))
+
+
+def _evidence(found: Finding) -> Iterator[Text]:
+    marked = None
+    if found.before is not None:
+        yield line("  ", _marked("- ", found.before, BAD))
+        marked = found.before
+    if found.after is not None:
+        yield line("  ", _marked("+ ", found.after, GOOD))
+        marked = found.after
+    if found.before is not None and found.after is not None and marked is not None:
+        head = printable(marked.text[: marked.start])
+        changed = printable(marked.text[marked.start : marked.end])
+        if head.strip() and changed:
+            yield line("    ", " " * len(head), ("^" * len(changed), DIM))
+
+
+def _marked(sign: str, excerpt: Excerpt, style: str) -> Text:
+    text, start, end = excerpt.text, excerpt.start, excerpt.end
+    return Text.assemble(
+        (sign, style),
+        printable(text[:start]),
+        (printable(text[start:end]), f"bold {style}"),
+        printable(text[end:]),
+    )
+
+
+def harmless_line(found: tuple[Finding, ...]) -> str:
+    """The harmless differences in one line."""
+    parts = []
+    for finding in found:
+        if finding.severity == "info" and finding.code != "N03":
+            note = finding.message.partition(": ")[2].rstrip(".")
+            parts.append(
+                f"{_HARMLESS.get(finding.code) or title(finding.code)}"
+                f"{' ' + note if note else ''} ({finding.code})"
+            )
+    return ", ".join(parts)
+
+
+_HARMLESS = {"N01": "appended", "M01": "marker", "N02": "outside the prompt"}
+
+
+@dataclass(frozen=True, slots=True)
+class DiffReport:
+    """Two requests held against each other."""
+
+    comparison: Comparison
+    heading: str
+    """What was compared: `request 0 → 2   lane main`."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the report's lines."""
+        c = self.comparison
+        heading = self.heading.replace("→", symbols(options).arrow)
+        yield line((printable(heading), "bold"), "   ", (c.profile, DIM))
+        yield Text()
+        yield from self._answer()
+        yield Text()
+        shown = [found for found in c.findings if found.severity != "info"]
+        for found in shown:
+            yield FindingReport(found)
+            yield Text()
+        if c.breaks:
+            them = "it" if len(c.breaks) == 1 else "them"
+            total = len(c.a_blocks)
+            what = "all" if c.reusable_blocks == total else f"{c.reusable_blocks:,} of"
+            yield line(f"Without {them} {what} {count(total, 'earlier block')} would be shared.")
+        harmless = harmless_line(c.findings)
+        if harmless:
+            yield line((f"harmless: {printable(harmless)}", DIM))
+        yield Text()
+        yield self._blocks()
+        yield line((self._raw(), DIM))
+
+    def _answer(self) -> Iterator[Text]:
+        c = self.comparison
+        blocks = count(len(c.a_blocks), "block")
+        if not c.breaks:
+            if len(c.b_blocks) >= len(c.a_blocks):
+                yield line((f"The whole earlier prompt is shared: all {blocks}.", GOOD))
+            else:
+                yield line(
+                    (f"The whole prompt is shared: {count(len(c.b_blocks), 'block')}.", GOOD)
+                )
+            return
+        first = c.breaks[0]
+        place = f", in {printable(first.path)}" if first.path else ""
+        yield line(f"The shared prefix ends after {c.shared_blocks:,} of {blocks}{place}.")
+
+    def _blocks(self) -> Table:
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=DIM)
+        table.add_column("blocks", min_width=9)
+        for name in ("same", "changed", "gone", "new"):
+            table.add_column(name, justify="right")
+        for section in ("tools", "system", "messages"):
+            inside = [e for e in self.comparison.entries if e.section == section]
+            tallies = (
+                sum(bool(e.a and e.b and not e.changes) for e in inside),
+                sum(bool(e.changes) for e in inside),
+                sum(e.b is None for e in inside),
+                sum(e.a is None for e in inside),
+            )
+            table.add_row(section, *(f"{tally:,}" if tally else "" for tally in tallies))
+        return table
+
+    def _raw(self) -> str:
+        c = self.comparison
+        sizes = f"{len(c.a.body):,} and {len(c.b.body):,} bytes"
+        if c.first_difference is None:
+            return f"raw bytes  the same, {len(c.b.body):,}"
+        path = f", at {printable(c.first_path)}" if c.first_path else ""
+        return f"raw bytes  {sizes}, first difference at byte {c.first_difference:,}{path}"
