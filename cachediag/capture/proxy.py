@@ -15,10 +15,11 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cachediag.capture import ca
+from cachediag.capture.redact import scrub
 from cachediag.errors import UsageError
 
 __all__ = ["Forward", "Proxy", "Reverse", "is_loopback", "running_proxy"]
@@ -36,8 +37,8 @@ class Reverse:
     """Stand in for servers: one port for each origin (`scheme://host:port`)."""
 
     origins: tuple[str, ...]
-    via: str | None = None
-    """URL of the HTTP proxy that leads to them; None where they are reached directly."""
+    via: Mapping[str, str] = field(default_factory=dict)
+    """URL of the HTTP proxy that leads to an origin; absent where it is reached directly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,7 @@ def _started(
             args=({**options, **modes},),
             kwargs={
                 "addons": addons,
-                "via": target.via,
+                "via": target.via if isinstance(target, Reverse) else {"": target.via or ""},
                 "started": shutdown,
                 "stopped": stopped,
                 "warn": warn,
@@ -169,6 +170,8 @@ def _started(
                     where=f"{host}:{port}" if port else host,
                     remedy="Give another --port, or leave it out to take a free one.",
                 ) from error
+        except Exception as error:
+            raise UsageError(f"the proxy cannot start: {scrub(str(error), ())}") from error
     try:
         yield Proxy({listener.origin: listener.url for listener in listeners}, stopped)
     finally:

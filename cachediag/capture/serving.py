@@ -11,7 +11,8 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Self
 from urllib.parse import unquote, urlsplit
 
 from mitmproxy import http
@@ -23,7 +24,7 @@ from mitmproxy.connection import ConnectionState
 from mitmproxy.master import Master
 from mitmproxy.options import Options
 from mitmproxy.proxy import server
-from mitmproxy.proxy.mode_specs import ReverseMode, UpstreamMode
+from mitmproxy.proxy.mode_specs import ReverseMode
 
 from cachediag.capture.redact import scrub
 
@@ -43,7 +44,7 @@ def serve(
     options: Mapping[str, object],
     *,
     addons: Sequence[object],
-    via: str | None,
+    via: Mapping[str, str],
     started: "Future[Callable[[], None]]",
     stopped: threading.Event,
     warn: Callable[[str], None],
@@ -53,7 +54,8 @@ def serve(
     Args:
         options: mitmproxy options.
         addons: called in this order.
-        via: URL of the HTTP proxy to go through.
+        via: URL of the HTTP proxy to go through, by the origin it leads to; under an empty name for
+            all that a forward proxy is asked for.
         started: gets the function that stops it, once it listens, or the reason why it does not.
         stopped: set at the end.
         warn: told of each of mitmproxy's warnings once.
@@ -73,12 +75,12 @@ def serve(
 async def _serve(
     options: Mapping[str, object],
     addons: Sequence[object],
-    via: str | None,
+    via: Mapping[str, str],
     started: "Future[Callable[[], None]]",
 ) -> None:
     master = Master(Options())
     proxyserver = Proxyserver()
-    through = [_ThroughProxy(via)] if via else []
+    through = [_ThroughProxies(via)] if any(via.values()) else []
     try:
         master.addons.add(proxyserver, NextLayer(), TlsConfig(), DisableH2C(), *through, *addons)
         master.addons.add(_Started(master, proxyserver, started))
@@ -130,31 +132,46 @@ class _Started:
         self._started.set_result(self._master.shutdown)
 
 
-class _ThroughProxy:
-    """Reaches upstreams through an HTTP proxy, as the client would have done."""
+class _ThroughProxies:
+    """Reaches upstreams through HTTP proxies, as the client would have done."""
 
-    def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
-        self._scheme: Literal["http", "https"] = "https" if parts.scheme == "https" else "http"
-        self._address = (parts.hostname or "", parts.port or 8080)
-        self._authorization: bytes | None = None
-        if parts.username is not None:
-            pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-            self._authorization = b"Basic " + base64.b64encode(pair.encode())
+    def __init__(self, via: Mapping[str, str]) -> None:
+        self._via = {origin: _ProxyUrl.parse(url) for origin, url in via.items() if url}
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         mode = flow.client_conn.proxy_mode
         if isinstance(mode, ReverseMode):
-            if flow.server_conn.state is ConnectionState.CLOSED:
-                flow.server_conn.via = (self._scheme, self._address)
-        elif (
-            isinstance(mode, UpstreamMode) and flow.request.scheme == "http" and self._authorization
-        ):
-            flow.request.headers["Proxy-Authorization"] = self._authorization
+            proxy = self._via.get(mode.data)
+            if proxy is not None and flow.server_conn.state is ConnectionState.CLOSED:
+                flow.server_conn.via = (proxy.scheme, proxy.address)
+        elif flow.request.scheme == "http":
+            self._authorize(flow, self._via.get(""))
 
     def http_connect_upstream(self, flow: http.HTTPFlow) -> None:
-        if self._authorization:
-            flow.request.headers["Proxy-Authorization"] = self._authorization
+        address = flow.server_conn.address
+        self._authorize(flow, next((p for p in self._via.values() if p.address == address), None))
+
+    def _authorize(self, flow: http.HTTPFlow, proxy: "_ProxyUrl | None") -> None:
+        if proxy is not None and proxy.authorization is not None:
+            flow.request.headers["Proxy-Authorization"] = proxy.authorization
+
+
+@dataclass(frozen=True, slots=True)
+class _ProxyUrl:
+    scheme: Literal["http", "https"]
+    address: tuple[str, int]
+    authorization: str | None
+
+    @classmethod
+    def parse(cls, url: str) -> Self:
+        parts = urlsplit(url)
+        scheme: Literal["http", "https"] = "https" if parts.scheme == "https" else "http"
+        authorization = None
+        if parts.username is not None:
+            pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+            authorization = f"Basic {base64.b64encode(pair.encode()).decode()}"
+        port = parts.port or (443 if scheme == "https" else 80)
+        return cls(scheme, (parts.hostname or "", port), authorization)
 
 
 class _Surface(logging.Handler):

@@ -4,6 +4,7 @@ import contextlib
 import queue
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 from cachediag.capture.exchange import RawExchange, Secrets, assemble
@@ -39,7 +40,7 @@ class Writer:
     Args:
         open_store: opens the session; called on the writer's thread, and again after it failed.
         tell: told once if something cannot be stored.
-        stored: called, on the writer's thread, with the index and each exchange that was stored.
+        stored: called, on the writer's thread, with each exchange that was stored, its index set.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class Writer:
         open_store: Callable[[], Store],
         *,
         tell: Tell,
-        stored: Callable[[int, Exchange], None] | None = None,
+        stored: Callable[[Exchange], None] | None = None,
     ) -> None:
         self._open_store = open_store
         self._store: Store | None = None
@@ -112,7 +113,7 @@ class Writer:
         if self._stored is not None:
             # A terminal that has gone away is no reason to stop.
             with contextlib.suppress(Exception):
-                self._stored(index, exchange)
+                self._stored(replace(exchange, info=replace(exchange.info, index=index)))
 
     def _lose(self, reason: str) -> None:
         with self._lock:
