@@ -1,6 +1,7 @@
 """Which protocol a request speaks, told by its path or by its body."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 
 from cachediag.model import Endpoint, Json
 
@@ -9,53 +10,108 @@ __all__ = ["endpoint_of", "endpoint_of_body"]
 # The longer endings first: the shorter ones end other paths too.
 _ENDINGS: tuple[tuple[str, Endpoint], ...] = (
     ("/messages/count_tokens", "count_tokens"),
+    ("/responses/input_tokens", "count_tokens"),
     ("/chat/completions", "chat"),
     ("/messages", "messages"),
     ("/responses", "responses"),
 )
-_ANTHROPIC_BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking", "document"}
+# The OpenAI assistants' own store of messages: nothing is generated there.
+_STORE = re.compile(r"/threads/[^/]+/messages$")
+
+_ANTHROPIC_FIELDS = {"system", "anthropic_version", "context_management", "stop_sequences"}
+_ANTHROPIC_BLOCKS = {
+    "tool_use",
+    "tool_result",
+    "server_tool_use",
+    "thinking",
+    "redacted_thinking",
+    "document",
+}
+_CHAT_FIELDS = {
+    "frequency_penalty",
+    "functions",
+    "logit_bias",
+    "logprobs",
+    "max_completion_tokens",
+    "n",
+    "presence_penalty",
+    "response_format",
+    "seed",
+    "stop",
+    "stream_options",
+}
+_CHAT_ROLES = {"system", "developer", "tool", "function"}
+_CHAT_BLOCKS = {"image_url", "input_audio", "file"}
+_EMBEDDING_FIELDS = {"encoding_format", "dimensions"}
 
 
 def endpoint_of(path: str) -> Endpoint:
-    """The endpoint that a request path names; any prefix and any query may stand around it."""
-    plain = path.partition("?")[0].rstrip("/")
+    """Return what a request path calls.
+
+    Args:
+        path: path or URL; any prefix may stand before the endpoint's own, and any query after.
+    """
+    plain = path.partition("#")[0].partition("?")[0].rstrip("/")
+    if _STORE.search(plain):
+        return "other"
     return next((endpoint for ending, endpoint in _ENDINGS if plain.endswith(ending)), "other")
 
 
 def endpoint_of_body(body: Mapping[str, Json]) -> Endpoint:
-    """The endpoint that a bare body was most likely sent to.
+    """Return what a bare body was most likely sent to.
 
     `/v1/messages` and `/v1/chat/completions` share most of their fields; what tells them apart is
-    where the system prompt stands, and how tools and blocks are written.
+    where the system prompt stands, and how tools and blocks are written. Where nothing does, it
+    is `max_tokens`, which only the first demands.
+
+    Args:
+        body: the decoded body.
+
+    Returns:
+        `other` where the body holds no prompt.
     """
     messages = body.get("messages")
     if not isinstance(messages, list):
-        return "responses" if "input" in body else "other"
-    if "system" in body or _speaks_anthropic(body, messages):
+        asked = isinstance(body.get("input"), list | str)
+        return "responses" if asked and _EMBEDDING_FIELDS.isdisjoint(body) else "other"
+    if _speaks_anthropic(body, messages):
         return "messages"
-    return "chat" if _speaks_chat(body, messages) else "messages"
+    if _speaks_chat(body, messages):
+        return "chat"
+    # OpenRouter takes cache markers in chat bodies too, so they decide only in the end.
+    marked = any("cache_control" in block for block in _blocks(messages))
+    return "messages" if marked or "max_tokens" in body else "chat"
 
 
 def _speaks_anthropic(body: Mapping[str, Json], messages: list[Json]) -> bool:
-    tools = body.get("tools")
-    if any(isinstance(tool, dict) and "input_schema" in tool for tool in tools or ()):
-        return True
-    contents = (m.get("content") for m in messages if isinstance(m, dict))
-    blocks = (b for content in contents if isinstance(content, list) for b in content)
-    return any(
-        isinstance(b, dict) and (b.get("type") in _ANTHROPIC_BLOCKS or "cache_control" in b)
-        for b in blocks
+    return (
+        not _ANTHROPIC_FIELDS.isdisjoint(body)
+        or any("input_schema" in tool for tool in _objects(body.get("tools")))
+        or any(_is_one_of(_ANTHROPIC_BLOCKS, block.get("type")) for block in _blocks(messages))
     )
 
 
 def _speaks_chat(body: Mapping[str, Json], messages: list[Json]) -> bool:
-    tools = body.get("tools")
-    if any(isinstance(tool, dict) and "function" in tool for tool in tools or ()):
-        return True
-    if any(isinstance(m, dict) and ("tool_calls" in m or _is_chat_role(m)) for m in messages):
-        return True
-    return "max_tokens" not in body
+    return (
+        not _CHAT_FIELDS.isdisjoint(body)
+        or any("function" in tool for tool in _objects(body.get("tools")))
+        or any(
+            "tool_calls" in message or _is_one_of(_CHAT_ROLES, message.get("role"))
+            for message in _objects(messages)
+        )
+        or any(_is_one_of(_CHAT_BLOCKS, block.get("type")) for block in _blocks(messages))
+    )
 
 
-def _is_chat_role(message: Mapping[str, Json]) -> bool:
-    return message.get("role") in ("system", "developer", "tool", "function")
+def _blocks(messages: list[Json]) -> Iterator[Mapping[str, Json]]:
+    for message in _objects(messages):
+        yield from _objects(message.get("content"))
+
+
+def _objects(values: Json) -> Iterator[Mapping[str, Json]]:
+    if isinstance(values, list):
+        yield from (value for value in values if isinstance(value, dict))
+
+
+def _is_one_of(names: set[str], value: Json) -> bool:
+    return isinstance(value, str) and value in names

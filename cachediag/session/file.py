@@ -1,41 +1,26 @@
 """The session file: append, read, follow, compact. See `docs/session-format.md`."""
 
 import contextlib
-import json
 import os
 import socket
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
 from cachediag import __version__
 from cachediag.errors import SessionError
-from cachediag.model import Exchange, ExchangeInfo, Usage
+from cachediag.model import Exchange, ExchangeInfo
 from cachediag.session import schema
 from cachediag.session.bodies import Bodies, BodyDamagedError, Encoded, Kind
+from cachediag.session.rows import INSERT, SELECT, info_of, row_of, storable
 from cachediag.session.source import no_request
 
 __all__ = ["Recorder", "Session"]
 
-_COLUMNS: Final = (
-    "endpoint, method, path, started, first_byte, first_token, ended, status, model,"
-    " response_model, usage, headers, response_headers, notes, error"
-)
-_INSERT: Final = (
-    f"INSERT INTO exchanges (number, {_COLUMNS}, request, response)"  # noqa: S608
-    " VALUES ((SELECT COALESCE(MAX(number) + 1, 0) FROM exchanges),"
-    " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
-_SELECT: Final = (
-    f"SELECT number, {_COLUMNS},"  # noqa: S608
-    " COALESCE((SELECT size FROM bodies WHERE id = request), 0),"
-    " COALESCE((SELECT size FROM bodies WHERE id = response), 0), request, response"
-    " FROM exchanges WHERE number >= ? ORDER BY number LIMIT ?"
-)
 _BATCH: Final = 64
 
 
@@ -89,12 +74,12 @@ class Session:
                 values = {"created": repr(started), "cachediag": __version__} | dict(meta or {})
                 connection.executemany(
                     "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING",
-                    [(_storable(key), _storable(value)) for key, value in values.items()],
+                    [(storable(key), storable(value)) for key, value in values.items()],
                 )
                 _forget_dead(connection)
                 recorder = connection.execute(
                     "INSERT INTO recorders (host, pid, started) VALUES (?, ?, ?)",
-                    (_storable(socket.gethostname()), os.getpid(), started),
+                    (storable(socket.gethostname()), os.getpid(), started),
                 ).lastrowid
         except BaseException:
             connection.close()
@@ -199,9 +184,7 @@ class Session:
             )
             with _transaction(self._connection):
                 ids = [None if part is None else self._bodies.insert(part) for part in parts]
-                number = self._connection.execute(
-                    _INSERT, (*_row_of(exchange.info), *ids)
-                ).lastrowid
+                number = self._connection.execute(INSERT, (*row_of(exchange.info), *ids)).lastrowid
             for part, body_id in zip(parts, ids, strict=True):
                 if part is not None and body_id is not None:
                     self._bodies.committed(part, body_id)
@@ -299,7 +282,7 @@ class Session:
 
     def _row(self, index: int) -> tuple[Any, ...]:
         with schema.explained(self.path):
-            rows: list[tuple[Any, ...]] = self._connection.execute(_SELECT, (index, 1)).fetchall()
+            rows: list[tuple[Any, ...]] = self._connection.execute(SELECT, (index, 1)).fetchall()
         if not rows or rows[0][0] != index:
             raise no_request(self.name, index, len(self))
         return rows[0]
@@ -309,7 +292,7 @@ class Session:
         # keep the log from being merged.
         while True:
             with schema.explained(self.path):
-                rows = self._connection.execute(_SELECT, (start, _BATCH)).fetchall()
+                rows = self._connection.execute(SELECT, (start, _BATCH)).fetchall()
             yield from rows
             if len(rows) < _BATCH:
                 return
@@ -317,7 +300,7 @@ class Session:
 
     def _info(self, row: tuple[Any, ...]) -> ExchangeInfo:
         try:
-            return _info_of(row)
+            return info_of(row)
         except (TypeError, ValueError) as error:
             raise self._damaged(f"exchange {row[0]}: {error}") from error
 
@@ -340,57 +323,6 @@ class Session:
             where=str(self.path),
             remedy="Take it from a backup, or record again: cachediag record -- claude",
         )
-
-
-def _row_of(info: ExchangeInfo) -> tuple[object, ...]:
-    usage = info.usage and {
-        key: value for key, value in asdict(info.usage).items() if value is not None
-    }
-    return (
-        info.endpoint,
-        _storable(info.method),
-        _storable(info.path),
-        info.started,
-        info.first_byte,
-        info.first_token,
-        info.ended,
-        info.status,
-        info.model and _storable(info.model),
-        info.response_model and _storable(info.response_model),
-        None if usage is None else json.dumps(usage),
-        json.dumps(dict(info.headers)),
-        json.dumps(dict(info.response_headers)),
-        json.dumps(info.notes),
-        info.error and _storable(info.error),
-    )
-
-
-def _info_of(row: tuple[Any, ...]) -> ExchangeInfo:
-    usage = None if row[11] is None else json.loads(row[11])
-    return ExchangeInfo(
-        index=row[0],
-        endpoint=row[1],
-        method=row[2],
-        path=row[3],
-        started=row[4],
-        first_byte=row[5],
-        first_token=row[6],
-        ended=row[7],
-        status=row[8],
-        model=row[9],
-        response_model=row[10],
-        usage=None if usage is None else Usage(**usage),
-        headers=json.loads(row[12]),
-        response_headers=json.loads(row[13]),
-        notes=tuple(json.loads(row[14])),
-        error=row[15],
-        request_size=row[16],
-        response_size=row[17],
-    )
-
-
-def _storable(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 @contextlib.contextmanager

@@ -1,0 +1,83 @@
+"""A folder of request bodies, one a file, in natural order of their names."""
+
+import re
+from pathlib import Path
+
+from cachediag.capture.exchange import Secrets
+from cachediag.capture.importers.reading import Input, check_json, placed, without_bom
+from cachediag.capture.importers.records import exchange_of
+from cachediag.errors import InputError
+from cachediag.model import Exchange
+from cachediag.session import Source
+from cachediag.session.source import numbered
+
+__all__ = ["read_folder"]
+
+_DIGITS = re.compile(r"(\d+)")
+
+
+def read_folder(path: Path) -> Source:
+    """Read the bodies in a folder; its own folders and hidden files are not looked at.
+
+    Files that hold no request body are left out, and the notes say so.
+
+    Raises:
+        InputError: a JSON file in it is damaged, it holds no body, or it cannot be read.
+    """
+    where = str(path)
+    secrets = Secrets()
+    exchanges: list[Exchange] = []
+    without = 0
+    for file in _files(path):
+        exchange = _read(file, secrets)
+        if exchange is None:
+            without += 1
+        else:
+            exchanges.append(exchange)
+    if not exchanges:
+        raise InputError(
+            "the folder holds no request bodies",
+            where=where,
+            remedy="Give a folder of JSON bodies, one a file",
+        )
+    notes = [f"{without} files in {path.name} hold no request body"] if without else []
+    return numbered(path.resolve().name, exchanges, notes)
+
+
+def _files(path: Path) -> list[Path]:
+    try:
+        files = [f for f in path.iterdir() if f.is_file() and not f.name.startswith(".")]
+    except OSError as error:
+        raise InputError(
+            f"cannot be read ({error.strerror})", where=str(path), remedy="Look at its rights"
+        ) from error
+    return sorted(files, key=lambda file: _natural(file.name))
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Return a key that sorts `9.json` before `10.json`."""
+    parts = _DIGITS.split(name)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+
+
+def _read(path: Path, secrets: Secrets) -> Exchange | None:
+    where = str(path)
+    try:
+        with path.open("rb") as file:
+            source = Input(file, path, where, path.stem)
+            if not without_bom(source.head()).lstrip().startswith(b"{"):
+                return None
+            document = source.document()
+    except OSError as error:
+        raise InputError(
+            f"cannot be read ({error.strerror})", where=where, remedy="Look at its rights"
+        ) from error
+    try:
+        check_json(document, where)
+        with placed(where):
+            return exchange_of(document, secrets)
+    except InputError:
+        # A brace begins other things too; a file that says it is JSON must be whole.
+        if path.suffix.lower() == ".json":
+            raise
+        return None

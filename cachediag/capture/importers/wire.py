@@ -1,0 +1,69 @@
+"""From what another tool recorded to the exchange that is kept: redacted, as a recorder would."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from cachediag.capture.exchange import RawExchange, Secrets, assemble
+from cachediag.errors import InputError
+from cachediag.model import Endpoint, Exchange
+from cachediag.protocol import jsontext
+from cachediag.protocol.endpoint import endpoint_of
+
+__all__ = ["called", "fields", "imported", "left_out", "target_of"]
+
+_PROMPT_FIELDS = {"messages", "input"}
+
+
+def called(method: str, path: str) -> Endpoint:
+    """Return what a request calls; only a POST carries a prompt."""
+    return endpoint_of(path) if method.upper() == "POST" else "other"
+
+
+def fields(headers: Iterable[tuple[str, str]]) -> tuple[tuple[bytes, bytes], ...]:
+    """Return headers as they stand on the wire."""
+    return tuple(
+        (name.encode("utf-8", "replace"), value.encode("utf-8", "replace"))
+        for name, value in headers
+    )
+
+
+def target_of(url: str) -> str:
+    """Return path and query of a URL as they are written; urlsplit would normalise them."""
+    rest = url.partition("://")[2] or url
+    slash = rest.find("/")
+    return rest[slash:] if slash >= 0 else "/"
+
+
+def imported(raw: RawExchange, secrets: Secrets) -> Exchange:
+    """Make the exchange of a recorded one.
+
+    Its bodies are left out where it is no model call: another service's `/messages`, say, whose
+    text is none of our business.
+
+    Args:
+        raw: what the other tool recorded.
+        secrets: credentials of the file so far; those of this exchange are added.
+    """
+    if raw.endpoint == "other":
+        raw = replace(raw, body=b"", chunks=())
+    exchange = assemble(raw, secrets)
+    if exchange.request and not _asks_a_model(exchange.request):
+        return imported(replace(raw, endpoint="other"), secrets)
+    # A response that was recorded whole does not tell when its first token came.
+    return replace(exchange, info=replace(exchange.info, first_token=None))
+
+
+def left_out(exchanges: list[Exchange]) -> list[str]:
+    """Return the note on exchanges that are no model calls, where there are any."""
+    others = sum(exchange.info.endpoint == "other" for exchange in exchanges)
+    if not others:
+        return []
+    return [f"{others} of {len(exchanges)} requests are no model calls; their bodies are left out"]
+
+
+def _asks_a_model(body: bytes) -> bool:
+    try:
+        names = {name for name, _ in jsontext.members(body, jsontext.whole(body))}
+    except InputError:
+        return True  # a client's broken body is worth keeping as it is
+    return not _PROMPT_FIELDS.isdisjoint(names)
