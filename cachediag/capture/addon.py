@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from mitmproxy import http
 
-from cachediag.capture.exchange import Chunk, RawExchange
+from cachediag.capture.exchange import Chunk, Fields, RawExchange
 from cachediag.capture.writer import Writer
 from cachediag.model import Endpoint
 from cachediag.protocol.endpoint import endpoint_of
@@ -32,6 +32,10 @@ class _Open:
 
     endpoint: Endpoint
     flow: http.HTTPFlow
+    # Taken when they pass, as addons after this one may change them.
+    path: str
+    headers: Fields
+    response_headers: Fields = ()
     body: bytes = b""
     chunks: list[Chunk] = field(default_factory=list)
     size: int = 0
@@ -41,19 +45,27 @@ class Capture:
     """Records every exchange that passes.
 
     Args:
-        writer: takes the exchanges; closed when the proxy is done.
+        writer: takes the exchanges; started and closed with the proxy.
         others: keep a record, without bodies, of requests that are no model calls.
+        guest: run in a mitmproxy that serves other purposes too. Responses to other requests are
+            then not made to pass live, and a body that has is put into its flow at the end, where
+            other addons and `-w` look for it.
     """
 
-    def __init__(self, writer: Writer, *, others: bool = True) -> None:
+    def __init__(self, writer: Writer, *, others: bool = True, guest: bool = False) -> None:
         self._writer = writer
         self._others = others
+        self._guest = guest
         self._open: dict[str, _Open] = {}
 
     @property
     def in_flight(self) -> int:
         """Exchanges that have begun and not ended."""
         return len(self._open)
+
+    def running(self) -> None:
+        """Begin to store."""
+        self._writer.start()
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         """Begin a record."""
@@ -62,7 +74,8 @@ class Capture:
         if flow.request.method != "POST":
             endpoint = "other"
         if self._others or endpoint in _KEPT:
-            self._open[flow.id] = _Open(endpoint, flow)
+            path = flow.request.data.path.decode(errors="replace")
+            self._open[flow.id] = _Open(endpoint, flow, path, flow.request.headers.fields)
 
     def request(self, flow: http.HTTPFlow) -> None:
         """Take the body as the client sent it, before an addon after this one changes it."""
@@ -76,10 +89,12 @@ class Capture:
         if response is None:
             return
         record = self._open.get(flow.id)
-        if record is None or record.endpoint not in _KEPT:
-            response.stream = response.stream or True
-        else:
+        if record is not None:
+            record.response_headers = response.headers.fields
+        if record is not None and record.endpoint in _KEPT:
             response.stream = _tee(record, response.stream)
+        elif not self._guest:
+            response.stream = response.stream or True
 
     def response(self, flow: http.HTTPFlow) -> None:
         """End a record."""
@@ -97,8 +112,11 @@ class Capture:
 
     def _finish(self, flow: http.HTTPFlow, error: str | None) -> None:
         record = self._open.pop(flow.id, None)
-        if record is not None:
-            self._writer.put(_raw(record, error))
+        if record is None:
+            return
+        self._writer.put(_raw(record, error))
+        if self._guest and record.chunks and flow.response and flow.response.raw_content is None:
+            flow.response.raw_content = b"".join(data for _, data in record.chunks)
 
 
 def _tee(record: _Open, earlier: Stream | bool) -> Stream:
@@ -133,12 +151,12 @@ def _raw(record: _Open, error: str | None) -> RawExchange:
     return RawExchange(
         endpoint=record.endpoint,
         method=request.method,
-        path=request.data.path.decode(errors="replace"),
-        headers=request.headers.fields,
+        path=record.path,
+        headers=record.headers,
         body=record.body,
         started=request.timestamp_start,
         status=response.status_code if response else None,
-        response_headers=response.headers.fields if response else (),
+        response_headers=record.response_headers,
         chunks=tuple(chunks),
         first_byte=response.timestamp_start if response else None,
         ended=(response.timestamp_end if response else None) or time.time(),

@@ -15,7 +15,7 @@ from cachediag.model import Endpoint, Exchange, ExchangeInfo
 from cachediag.protocol.request import read_model
 from cachediag.protocol.response import has_token, read_response
 
-__all__ = ["Chunk", "RawExchange", "Secrets", "assemble"]
+__all__ = ["Chunk", "Fields", "RawExchange", "Secrets", "assemble"]
 
 Chunk = tuple[float, bytes]
 """When a piece of the response body arrived (seconds since the epoch), and its bytes."""

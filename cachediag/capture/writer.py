@@ -61,6 +61,9 @@ class Writer:
         self.lost = 0
         """Exchanges that passed but could not be stored."""
         self._thread = threading.Thread(target=self._run, name="cachediag-writer", daemon=True)
+
+    def start(self) -> None:
+        """Open the session and begin to store; exchanges may be handed over before."""
         self._thread.start()
 
     def put(self, raw: RawExchange) -> None:
