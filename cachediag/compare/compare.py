@@ -1,11 +1,12 @@
 """Hold two prompts against each other."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from cachediag.compare import sections
 from cachediag.compare.causes import causes, marked_volatile, parameters
 from cachediag.compare.comparison import Comparison, Entry, common_blocks, rebuild
-from cachediag.compare.harmless import harmless
+from cachediag.compare.harmless import harmless, other_fields
 from cachediag.model import Block, Prompt, Section
 from cachediag.protocol import jsontext
 from cachediag.render import Profile, default_profile
@@ -50,26 +51,18 @@ def compare(
         b_blocks=b_blocks,
         entries=entries,
         tools_reordered=tools_reordered,
-    )
-    undone = rebuild(bare, {(finding.code, finding.path) for finding in breaks})
-    return Comparison(
-        profile=profile.name,
-        a=a,
-        b=b,
-        a_blocks=a_blocks,
-        b_blocks=b_blocks,
-        entries=entries,
-        tools_reordered=tools_reordered,
         findings=(
             *breaks,
             *marked_volatile(entries),
             *harmless(a, b, entries, broken=bool(breaks)),
         ),
+        other_fields=other_fields(a, b),
         shared_blocks=common_blocks(a_blocks, b_blocks),
-        reusable_blocks=common_blocks(a_blocks, undone),
         first_difference=offset,
         first_path=None if offset is None else jsontext.path_at(b.body, offset),
     )
+    undone = rebuild(bare, {(finding.code, finding.path) for finding in breaks})
+    return replace(bare, reusable_blocks=common_blocks(a_blocks, undone))
 
 
 def _part(blocks: Sequence[Block], section: Section) -> list[Block]:

@@ -75,6 +75,8 @@ class Comparison:
     tools_reordered: bool = False
     findings: tuple[Finding, ...] = ()
     """The breaks in cache order, then what costs, then what is harmless."""
+    other_fields: tuple[str, ...] = ()
+    """JSON paths of what differs outside the prompt: `metadata.user_id`, `max_tokens`."""
     shared_blocks: int = 0
     """Blocks at the head that are the same as sent."""
     reusable_blocks: int = 0

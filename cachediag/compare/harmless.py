@@ -9,7 +9,7 @@ from cachediag.compare.wording import message_of
 from cachediag.model import Block, Finding, Json, Prompt
 from cachediag.protocol import jsontext
 
-__all__ = ["harmless"]
+__all__ = ["harmless", "other_fields"]
 
 
 def harmless(a: Prompt, b: Prompt, entries: tuple[Entry, ...], *, broken: bool) -> list[Finding]:
@@ -23,11 +23,9 @@ def harmless(a: Prompt, b: Prompt, entries: tuple[Entry, ...], *, broken: bool) 
     """
     equal = [(e.a, e.b) for e in entries if e.a and e.b and not e.changes and e.cause is None]
     found = [*_appended(entries), *_markers(entries, b), *_spellings(a, b, equal)]
-    fields = _other_fields(a, b)
-    prompt_same = not broken and len(equal) == len(entries)
-    if fields or prompt_same:
-        note = ", ".join(fields)
-        found.append(_info("N02", fields[0] if fields else None, note))
+    fields = other_fields(a, b)
+    if fields and not broken and len(equal) == len(entries):
+        found.append(_info("N02", fields[0], ", ".join(fields)))
     return found
 
 
@@ -43,7 +41,7 @@ def _appended(entries: tuple[Entry, ...]) -> Iterator[Finding]:
 
 
 def _markers(entries: tuple[Entry, ...], later: Prompt) -> Iterator[Finding]:
-    changed = [e for e in entries if e.a and e.b and e.a.marker != e.b.marker]
+    changed = [e for e in entries if e.a and e.b and bool(e.a.marker) != bool(e.b.marker)]
     new = [e.b for e in entries if e.a is None and e.b and e.b.marker]
     lost = [e.b for e in changed if e.b and not e.b.marker]
     if not changed and not (new and lost):
@@ -55,11 +53,11 @@ def _markers(entries: tuple[Entry, ...], later: Prompt) -> Iterator[Finding]:
     yield _info("M01", path, note, next((x.start for x in later.blocks if x.path == path), None))
 
 
-def _other_fields(a: Prompt, b: Prompt) -> list[str]:
+def other_fields(a: Prompt, b: Prompt) -> tuple[str, ...]:
     """The paths of the parameters that differ and key no cache, one level into objects."""
     names = [name for name in (*b.params, *a.params) if name not in KEYING]
     changed = [n for n in dict.fromkeys(names) if a.params.get(n) != b.params.get(n)]
-    return [path for name in changed for path in _inside(name, a.params, b.params)]
+    return tuple(path for name in changed for path in _inside(name, a.params, b.params))
 
 
 def _inside(name: str, a: Json, b: Json) -> list[str]:
@@ -84,7 +82,7 @@ def _spellings(a: Prompt, b: Prompt, equal: list[tuple[Block, Block]]) -> Iterat
 
 
 def _spelled(raw: tuple[bytes, bytes], x: Block, y: Block) -> Iterator[str]:
-    if x.is_string != y.is_string:
+    if x.is_string != y.is_string or _holds_string(raw[0]) != _holds_string(raw[1]):
         yield "E03"
         return
     if raw[0].count(b"\\u") != raw[1].count(b"\\u"):
@@ -96,10 +94,15 @@ def _spelled(raw: tuple[bytes, bytes], x: Block, y: Block) -> Iterator[str]:
         yield "O02"
 
 
+def _holds_string(raw: bytes) -> bool:
+    """Whether a block, such as a tool result, has a bare string for its content."""
+    value = jsontext.decode(raw)
+    return isinstance(value, dict) and isinstance(value.get("content"), str)
+
+
 def _unmarked(raw: bytes) -> Json:
     """A block's JSON with each number as it is spelled, without its marker."""
-    text = raw.decode("utf-8", "surrogatepass")
-    value = json.loads(text, parse_float=_number, parse_int=_number)
+    value = jsontext.spelled(raw.decode("utf-8", "surrogatepass"))
     if isinstance(value, dict):
         value.pop("cache_control", None)
         content = value.get("content")
@@ -109,7 +112,3 @@ def _unmarked(raw: bytes) -> Json:
         if value.get("type") == "tool_result" and isinstance(content, str):
             value["content"] = [{"type": "text", "text": content}]
     return value
-
-
-def _number(spelling: str) -> str:
-    return f"number {spelling}"

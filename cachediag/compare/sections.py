@@ -61,6 +61,9 @@ def messages(
         shared = [Entry(x, y) for x, y in zip(a[:head], b[:head], strict=True)]
         return shared + [Entry(None, y) for y in b[head:]]
     pairs = align(a, b)
+    if common_blocks(a, b) == len(b):
+        # An earlier request sent again: all of it was seen before.
+        return [Entry(x, y) for x, y in pairs]
     last = max((i for i, (x, _) in enumerate(pairs) if x is not None), default=-1)
     if _compacted(pairs, a, b):
         cause: Cause = ("S05", "messages")

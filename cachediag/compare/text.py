@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from cachediag.compare.detectors import (
@@ -190,6 +190,10 @@ def _word_changes(
 
 
 def _kind_of_words(before: str, after: str) -> str | None:
+    if white_space.explains(before, after):
+        return white_space.CODE
+    if unicode_form.explains(before, after):
+        return unicode_form.CODE
     if random_id.looks_random(before, after):
         return random_id.CODE
     if _NUMBER.fullmatch(before) and _NUMBER.fullmatch(after):
@@ -212,16 +216,24 @@ def _lines_change(a: _Lines, b: _Lines, a_lines: range, b_lines: range) -> Hunk:
 
 
 def _reordered(before: str, after: str, found: list[Hunk]) -> list[Hunk]:
-    """Call pieces that are gone here and back there what they are: a change of order."""
-    loose = [hunk for hunk in found if hunk.code in (None, environment.CODE)]
+    """Call whole lines that are gone here and back there what they are: a change of order."""
+    loose = [
+        hunk
+        for hunk in found
+        if hunk.code in (None, environment.CODE)
+        and _whole_lines(before, hunk.a_start, hunk.a_end)
+        and _whole_lines(after, hunk.b_start, hunk.b_end)
+    ]
     gone = [line for h in loose for line in before[h.a_start : h.a_end].splitlines()]
     come = [line for h in loose for line in after[h.b_start : h.b_end].splitlines()]
     if not gone or sorted(gone) != sorted(come):
         return found
-    return [
-        Hunk(line_order.CODE, h.a_start, h.a_end, h.b_start, h.b_end) if h in loose else h
-        for h in found
-    ]
+    return [replace(h, code=line_order.CODE) if h in loose else h for h in found]
+
+
+def _whole_lines(text: str, start: int, end: int) -> bool:
+    starts = start == 0 or text[start - 1] == "\n"
+    return starts and (end in (start, len(text)) or text[end - 1] == "\n")
 
 
 def _trimmed(

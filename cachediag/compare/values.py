@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cachediag.compare.comparison import Change, Keys
@@ -29,7 +30,7 @@ def changes(a: Block, b: Block) -> list[Change]:
         code = "S08" if a.kind in MEDIA or b.kind in MEDIA else UNKNOWN
         return [Change(code, (), note=f"{a.kind} became {b.kind}")]
     if "thinking" in a.kind:
-        return [Change("S09", (), note="thinking changed")]
+        return [replace(change, code="S09") for change in _inside(before, after, ())]
     if a.kind in MEDIA:
         return [Change("S08", (), note=f"{a.kind} replaced")]
     if a.role != b.role:
@@ -72,6 +73,8 @@ def _nested(before: str, after: str, nested: tuple[Json, Json], keys: Keys) -> C
     The text goes back whole: the causes in it cannot be undone one by one.
     """
     codes = {change.code for change in _inside(nested[0], nested[1], ())}
+    if not codes and jsontext.spelled(before) != jsontext.spelled(after):
+        codes = {"E04"}
     if not codes:
         codes = {unicode_form.CODE if unicode_form.explains(before, after) else white_space.CODE}
     spans = (0, len(before)), (0, len(after))

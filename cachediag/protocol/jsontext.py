@@ -14,7 +14,18 @@ import msgspec
 from cachediag.errors import InputError
 from cachediag.model import Json
 
-__all__ = ["Span", "decode", "encode", "find", "items", "members", "path_at", "step", "whole"]
+__all__ = [
+    "Span",
+    "decode",
+    "encode",
+    "find",
+    "items",
+    "members",
+    "path_at",
+    "spelled",
+    "step",
+    "whole",
+]
 
 _WHITE = re.compile(rb"[ \t\r\n]*")
 _KEY = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -73,6 +84,15 @@ def encode(value: Json) -> bytes:
     except UnicodeEncodeError:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "surrogatepass")
+
+
+def spelled(text: str) -> Json:
+    """Decode JSON with each number as it is spelled, so that `1.0` and `1.00` differ."""
+    return json.loads(text, parse_float=_spelling, parse_int=_spelling)
+
+
+def _spelling(number: str) -> str:
+    return f"number {number}"
 
 
 def whole(body: bytes) -> Span:

@@ -5,7 +5,8 @@ import re
 __all__ = ["CODE", "same_items", "same_lines"]
 
 CODE = "O03"
-_ITEM = re.compile(r"\s*[,;|]\s*|\s+(?:and|or)\s+")
+_ITEM = re.compile(r"\s*[,;|]\s*(?:(?:and|or)\s+)?")
+_FEWEST_ITEMS = 3
 _MARK = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
 
 
@@ -27,7 +28,8 @@ def _item(line: str) -> str:
 def same_items(before: str, after: str) -> bool:
     """Whether two lines hold the same items, parted by commas and the like, in other orders."""
     items = _items(before), _items(after)
-    return len(items[0]) > 1 and items[0] != items[1] and sorted(items[0]) == sorted(items[1])
+    reordered = items[0] != items[1] and sorted(items[0]) == sorted(items[1])
+    return reordered and len(items[0]) >= _FEWEST_ITEMS
 
 
 def _items(line: str) -> list[str]:

@@ -19,7 +19,8 @@ _PATTERN = re.compile(
 _LONGEST_LINE = 20_000
 
 
-_WORD = re.compile(r"\w+|\s+|[^\w\s]")
+# A combining accent is part of its word, though not of \w.
+_WORD = re.compile(r"[\w\u0300-\u036f]+|\s+|[^\w\s]")
 
 
 class Word(NamedTuple):
