@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from recording_writer import exchange as made
 
 from cachediag.errors import SessionError, UsageError
 from cachediag.model import Exchange, ExchangeInfo, Usage
 from cachediag.session import Session, Source
+from tests.session.recording_writer import exchange as made
 
 if TYPE_CHECKING:
     import subprocess
