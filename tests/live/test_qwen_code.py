@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from .clients import environment, qwen_code, record
-from .recordings import Recording
+from .recordings import Recording, codes
 from .upstream import Call, Received, Text, Turns, Upstream
 
 FIRST, SECOND, MEMORY = "Take stock of the herbarium.", "Press one more leaf.", "Managed memory"
@@ -58,8 +58,9 @@ def lane_of(received: Received) -> str:
 
 
 def test_the_client_ends_as_if_it_were_not_recorded(recording: Recording) -> None:
-    assert [each.code for each in recording.finished] == [0, 0]
-    assert [each.stdout for each in recording.finished] == [b"That is the stock.\n", b"Pressed.\n"]
+    said = [(each.code, each.stdout) for each in recording.finished]
+    stderr = [each.stderr for each in recording.finished]
+    assert said == [(0, b"That is the stock.\n"), (0, b"Pressed.\n")], stderr
 
 
 def test_the_script_was_played(recording: Recording) -> None:
@@ -68,3 +69,26 @@ def test_the_script_was_played(recording: Recording) -> None:
         *["memory"] * 2,
         *["main"] * 2,
     ]
+
+
+def test_bodies_and_streams_are_stored_byte_for_byte(recording: Recording) -> None:
+    received = [(each.path, each.body, each.answer) for each in recording.received]
+    assert recording.stored() == received
+    assert all(answer.endswith(b"data: [DONE]\n\n") for _, _, answer in received)
+
+
+def test_lanes_are_told_apart(recording: Recording) -> None:
+    listed = [(each["lane"], each["kind"]) for each in recording.listed()]
+    main, memory = ("main", "turn"), ("agent", "subagent")
+    assert listed == [main, memory, memory, main, main]
+
+
+def test_nothing_but_new_blocks(recording: Recording) -> None:
+    pairs = list(recording.pairs().values())
+    assert [codes(pair) for pair in pairs] == [{"N03"}, {"N03"}, {"N01"}, {"N01"}, {"N01"}]
+    for pair in pairs[2:]:
+        assert pair["shared_blocks"] == pair["blocks"]["a"]
+
+
+def test_no_credential_is_stored(recording: Recording) -> None:
+    recording.assert_private()

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
-__all__ = ["Call", "Received", "Reply", "Script", "Text", "Turns", "Upstream"]
+__all__ = ["Body", "Call", "Received", "Reply", "Script", "Text", "Turns", "Upstream"]
 
 Body = Mapping[str, Any]
 
