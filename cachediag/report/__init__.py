@@ -1,1 +1,3 @@
 """What a user sees: rich renderables and JSON documents. Nothing here prints."""
+
+__all__: list[str] = []

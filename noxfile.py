@@ -1,0 +1,84 @@
+"""The project's checks: `nox` lints and tests, `nox --list` names the rest.
+
+Nothing is needed but nox and one Python of 3.11 or newer; `tests` runs on every one there is.
+"""
+
+import shutil
+import subprocess
+import sys
+
+import nox
+
+nox.needs_version = ">=2025.10.14"
+nox.options.sessions = ["lint", "tests"]
+nox.options.default_venv_backend = "uv|virtualenv"
+# An interpreter that is not here is no failure, in CI as little as elsewhere.
+nox.options.error_on_missing_interpreters = False
+nox.options.download_python = "never"
+
+_SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
+_RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def _works(version: str) -> bool:
+    """Tell whether `pythonX.Y` runs: a version manager's shim may exist and refuse."""
+    command = shutil.which(f"python{version}")
+    if command is None:
+        return False
+    return subprocess.run([command, "-c", "pass"], capture_output=True, check=False).returncode == 0
+
+
+# Never empty, so that `tests` cannot pass by running nowhere.
+PYTHONS = [v for v in _SUPPORTED if v == _RUNNING or _works(v)] or [_RUNNING]
+
+
+def _group(name: str) -> tuple[str, ...]:
+    return nox.project.dependency_groups(nox.project.load_toml(), name)
+
+
+@nox.session(python=PYTHONS[0])
+def lint(session: nox.Session) -> None:
+    """Check style, format and types."""
+    session.install(".", *_group("lint"), *_group("live"), *_group("docs"))
+    session.run("ruff", "check")
+    session.run("ruff", "format", "--check")
+    session.run("mypy", "cachediag", "addons", "benchmarks", "fixtures", "tests", "noxfile.py")
+    session.run("mypy", "docs")
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """Run the tests, which need no network, on each Python that is here."""
+    session.install(".", *_group("test"))
+    session.run("pytest", "tests", "--ignore=tests/live", *session.posargs)
+
+
+@nox.session
+def live(session: nox.Session) -> None:
+    """Drive real clients; installs them from npm."""
+    if shutil.which("npm") is None:
+        session.error("npm is not on PATH: the live tests install Claude Code and others with it")
+    session.install(".", *_group("live"))
+    session.run("pytest", "tests/live", *session.posargs)
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """Run the demonstration from an installed package."""
+    session.install(".")
+    session.run("cachediag", "demo", *session.posargs)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Write the command reference anew and build the documentation into site/."""
+    session.install(".", *_group("docs"))
+    session.run("python", "docs/generate_cli.py")
+    session.run("mkdocs", "build", "--strict", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure the recorder, the session file and the start-up; writes bench.json."""
+    session.install(".", *_group("test"))
+    session.run("python", "-m", "benchmarks", *session.posargs)
