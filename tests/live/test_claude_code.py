@@ -12,14 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from .clients import claude_code, environment, record, run
+from .clients import cachediag, claude_code, environment, record, run
 from .recordings import Pair, Recording, breaks, codes
-from .upstream import Body, Call, Text, Turns, Upstream
+from .upstream import Body, Call, Text, Turns, Upstream, localhost_tls
 
 ROTATING, STEADY = "2.1.113", "2.1.112"
 """The first release whose `cch` is new in every request, and the last where it is constant."""
 
 FIRST, SECOND = "Take stock of the herbarium.", "Press one more leaf."
+ALLOWED = ("--allowedTools", "Bash,Agent")
 PARTS = ("Ferns: count them.", "Mosses: count them.")
 
 
@@ -62,17 +63,10 @@ def recording(version: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     run(["git", "init", "-q", "-b", "main"], env=env, cwd=project)
     (project / "CLAUDE.md").write_text("Be brief.\n")
     claude, session = claude_code(version), home / "stock.cachediag"
-    allowed = ["--allowedTools", "Bash,Agent"]
     with Upstream(SCRIPT) as upstream:
+        to = ["--upstream", upstream.url]
         finished = [
-            record(
-                [claude, "-p", *turn, *allowed],
-                session,
-                "--upstream",
-                upstream.url,
-                env=env,
-                cwd=project,
-            )
+            record([claude, "-p", *turn, *ALLOWED], session, *to, env=env, cwd=project)
             for turn in ([FIRST], [SECOND, "--continue"])
         ]
         yield Recording(session, upstream.received("/v1/messages"), finished, env)
@@ -203,6 +197,23 @@ def test_no_credential_is_stored(recording: Recording) -> None:
     recording.assert_private()
 
 
+def test_two_commands_without_options_name_the_cause(tmp_path: Path) -> None:
+    claude = str(claude_code(ROTATING))
+    with Upstream(SCRIPT) as upstream:
+        env = environment(tmp_path, ANTHROPIC_BASE_URL=upstream.url)
+        done = cachediag("record", "--", claude, "-p", FIRST, *ALLOWED, env=env, cwd=tmp_path)
+        bodies = [each.body for each in upstream.received("/v1/messages")]
+    assert (done.code, done.stdout) == (0, b"That is the stock.\n"), done.stderr
+    told = cachediag("diff", env=env, cwd=tmp_path)
+    assert (told.code, told.stderr) == (0, "")
+    text = told.stdout.decode()
+    assert "V01 billing header" in text
+    assert "system[0].text" in text
+    before, after = [cch(body) for body in bodies if lane_of(json.loads(body)) == "main"][:2]
+    assert re.search(rf"- .*cch={before};\n *\+ .*cch={after};\n", text)
+    assert "\x1b" not in text
+
+
 def test_a_failure_of_the_client_is_passed_on(version: str, tmp_path: Path) -> None:
     env = environment(tmp_path)
     command = [str(claude_code(version)), "--no-such-option"]
@@ -211,3 +222,25 @@ def test_a_failure_of_the_client_is_passed_on(version: str, tmp_path: Path) -> N
     recorded = record(command, tmp_path / "none.cachediag", *to, env=env, cwd=tmp_path)
     assert alone.code != 0
     assert (recorded.code, recorded.stdout) == (alone.code, alone.stdout)
+
+
+def test_a_forward_proxy_records_the_same(version: str, tmp_path: Path) -> None:
+    authority, session = tmp_path / "ca.pem", tmp_path / "stock.cachediag"
+    with Upstream(SCRIPT, tls=localhost_tls(authority)) as upstream:
+        env = environment(
+            tmp_path,
+            ANTHROPIC_BASE_URL=upstream.url,
+            NODE_EXTRA_CA_CERTS=str(authority),
+            CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
+        )
+        # The closed port would stand between the recorder and the upstream.
+        del env["HTTPS_PROXY"], env["HTTP_PROXY"]
+        command = [str(claude_code(version)), "-p", FIRST, *ALLOWED]
+        done = record(command, session, "--mode", "forward", env=env, cwd=tmp_path)
+        recording = Recording(session, upstream.received("/v1/messages"), [done], env)
+    assert (done.code, done.stdout) == (0, b"That is the stock.\n"), done.stderr
+    assert len(recording.received) == 8
+    assert Counter(recording.stored()) == Counter(
+        (each.path, each.body, each.answer) for each in recording.received
+    )
+    recording.assert_private()

@@ -1,17 +1,15 @@
 """The `anthropic` SDK, recorded in both ways of standing between it and its server."""
 
 import json
-import ssl
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import trustme
 
 from .clients import environment, record
 from .recordings import Recording, codes
-from .upstream import Call, Text, Turns, Upstream
+from .upstream import Call, Text, Turns, Upstream, localhost_tls
 
 CLIENT = Path(__file__).with_name("sdk_client.py")
 PAUSE = 0.5
@@ -40,14 +38,11 @@ def recording(
         with Upstream(SCRIPT, pause=PAUSE) as upstream:
             yield recorded(upstream, home, "--upstream", upstream.url, env=env)
         return
-    authority = trustme.CA()
-    authority.cert_pem.write_to_path(home / "ca.pem")
-    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    authority.issue_cert("localhost").configure_cert(tls)
-    with Upstream(SCRIPT, pause=PAUSE, tls=tls) as upstream:
+    authority = home / "ca.pem"
+    with Upstream(SCRIPT, pause=PAUSE, tls=localhost_tls(authority)) as upstream:
         # The closed port would stand between the recorder and the upstream.
         del env["HTTPS_PROXY"], env["HTTP_PROXY"]
-        env |= {"ANTHROPIC_BASE_URL": upstream.url, "SSL_CERT_FILE": str(home / "ca.pem")}
+        env |= {"ANTHROPIC_BASE_URL": upstream.url, "SSL_CERT_FILE": str(authority)}
         yield recorded(upstream, home, "--mode", "forward", env=env)
 
 

@@ -13,9 +13,22 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, Self
 
-__all__ = ["Body", "Call", "Received", "Reply", "Script", "Text", "Turns", "Upstream"]
+import trustme
+
+__all__ = [
+    "Body",
+    "Call",
+    "Received",
+    "Reply",
+    "Script",
+    "Text",
+    "Turns",
+    "Upstream",
+    "localhost_tls",
+]
 
 Body = Mapping[str, Any]
 
@@ -132,6 +145,19 @@ class Upstream:
         """Remember a request."""
         with self._lock:
             self._received.append(received)
+
+
+def localhost_tls(authority: Path) -> ssl.SSLContext:
+    """Make a CA that vouches for `localhost`, and write its certificate to `authority`.
+
+    Returns:
+        The context for a server.
+    """
+    made = trustme.CA()
+    made.cert_pem.write_to_path(authority)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    made.issue_cert("localhost").configure_cert(context)
+    return context
 
 
 def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
