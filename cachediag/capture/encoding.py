@@ -55,8 +55,9 @@ def decode_chunks(encoding: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
     if None in feeds:
         raise EncodingError(f"content-encoding {encoding!r} is not known")
     decoders = [make() for make in reversed(feeds) if make is not None]
-    total = 0
+    taken = total = 0
     for chunk in chunks:
+        taken += len(chunk)
         data = chunk
         for feed in decoders:
             try:
@@ -69,6 +70,9 @@ def decode_chunks(encoding: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
         if total > MAX_DECODED:
             raise EncodingError(f"decodes to more than {MAX_DECODED} bytes")
         yield data
+    if taken and not total:
+        # brotli takes almost any few bytes for the beginning of something longer.
+        raise EncodingError(f"{taken} bytes that {encoding} makes nothing of")
 
 
 def _gzip() -> Feed:

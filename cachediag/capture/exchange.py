@@ -150,7 +150,7 @@ def _response_body(
     first_token: float | None = None
     try:
         decoded = decode_chunks(encoding, chunks) if encoding else chunks
-        for arrival, piece in zip(arrivals, decoded, strict=False):
+        for piece, arrival in zip(decoded, arrivals, strict=True):
             pieces.append(piece)
             if streamed and first_token is None:
                 # An event may be split between chunks; it counts when its line is complete.

@@ -1,0 +1,128 @@
+"""A loopback server whose answers a test writes byte by byte."""
+
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Received:
+    """A request as it came off the wire; names of headers in lower case."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Reply:
+    """Writes an answer."""
+
+    handler: BaseHTTPRequestHandler
+
+    def head(self, status: int = 200, **headers: str) -> None:
+        """Send status and headers; `content_type` stands for `content-type`."""
+        self.handler.send_response(status)
+        for name, value in headers.items():
+            self.handler.send_header(name.replace("_", "-"), value)
+        self.handler.end_headers()
+
+    def raw(self, data: bytes) -> None:
+        self.handler.wfile.write(data)
+        self.handler.wfile.flush()
+
+    def chunk(self, data: bytes) -> None:
+        self.raw(b"%x\r\n%s\r\n" % (len(data), data))
+
+    def body(self, data: bytes, status: int = 200, **headers: str) -> None:
+        """Send a whole answer of known length."""
+        self.head(status, content_length=str(len(data)), **headers)
+        self.raw(data)
+
+    def stream(self, *chunks: bytes, **headers: str) -> None:
+        """Send a whole event stream."""
+        self.head(content_type="text/event-stream", transfer_encoding="chunked", **headers)
+        for chunk in chunks:
+            self.chunk(chunk)
+        self.raw(b"0\r\n\r\n")
+
+    def hang_up(self) -> None:
+        """Close the connection as a server that has crashed does."""
+        self.handler.close_connection = True
+        self.handler.connection.shutdown(socket.SHUT_RDWR)
+
+
+Answer = Callable[[Received, Reply], Any]
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that is running."""
+
+    url: str
+    received: list[Received] = field(default_factory=list)
+
+    @property
+    def bodies(self) -> list[bytes]:
+        return [request.body for request in self.received]
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Server]]:
+    """Start servers: `serve(answer)`, or `serve(answer, tls=context)`."""
+    running: list[ThreadingHTTPServer] = []
+
+    def start(answer: Answer, tls: ssl.SSLContext | None = None) -> Server:
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+            def answer(self) -> None:
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                request = Received(self.command, self.path, headers, _body(self, headers))
+                server.received.append(request)
+                answer(request, Reply(self))
+
+            do_GET = do_HEAD = do_POST = answer  # noqa: N815 - as http.server names them
+
+        class Listener(ThreadingHTTPServer):
+            daemon_threads = True
+            request_queue_size = 64
+
+            def handle_error(self, *_: object) -> None:
+                """A client that has gone away is part of some tests."""
+
+        listener = Listener(("127.0.0.1", 0), Handler)
+        if tls is not None:
+            listener.socket = tls.wrap_socket(listener.socket, server_side=True)
+        scheme = "http" if tls is None else "https"
+        server = Server(f"{scheme}://127.0.0.1:{listener.server_port}")
+        running.append(listener)
+        threading.Thread(target=listener.serve_forever, args=(0.05,), daemon=True).start()
+        return server
+
+    yield start
+    for listener in running:
+        listener.shutdown()
+        listener.server_close()
+
+
+def _body(handler: BaseHTTPRequestHandler, headers: Mapping[str, str]) -> bytes:
+    if headers.get("transfer-encoding") != "chunked":
+        return handler.rfile.read(int(headers.get("content-length", "0")))
+    body = b""
+    while size := int(handler.rfile.readline(), 16):
+        body += handler.rfile.read(size)
+        handler.rfile.readline()
+    handler.rfile.readline()
+    return body
