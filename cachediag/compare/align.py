@@ -7,6 +7,7 @@ from cachediag.compare.comparison import same
 from cachediag.compare.text import similarity
 from cachediag.compare.values import MEDIA
 from cachediag.model import Block
+from cachediag.protocol import jsontext
 
 __all__ = ["Pair", "align", "align_tools"]
 
@@ -27,16 +28,14 @@ def align_tools(a: Sequence[Block], b: Sequence[Block]) -> list[Pair]:
     previous: Block | None = None
     for name, block in earlier.items():
         if name not in later:
-            place = next((i for i, pair in enumerate(pairs) if pair[0] is previous), -1)
-            pairs.insert(place + 1, (block, None))
+            places = (i for i, pair in enumerate(pairs) if previous and pair[0] is previous)
+            pairs.insert(next(places, -1) + 1, (block, None))
         previous = block
     return pairs
 
 
 def _named(tools: Sequence[Block]) -> dict[tuple[str, int], Block]:
     """Tools by name, and by which of that name, for a name may be there twice."""
-    from cachediag.protocol import jsontext
-
     named: dict[tuple[str, int], Block] = {}
     for tool in tools:
         value = jsontext.decode(tool.canonical)

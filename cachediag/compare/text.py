@@ -19,8 +19,8 @@ from cachediag.compare.detectors import (
 
 __all__ = ["Hunk", "apply_hunks", "hunks", "similarity"]
 
-_WORD_BEFORE = re.compile(r"[0-9A-Za-z]*\Z")
-_WORD_AFTER = re.compile(r"[0-9A-Za-z]*")
+_WORD_BEFORE = re.compile(r"[^\W_]*\Z")
+_WORD_AFTER = re.compile(r"[^\W_]*")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 # difflib's cost grows with the square; beyond these the texts have little in common anyway.
 _MOST_LINES = 2_000
@@ -242,16 +242,19 @@ def _trimmed(
     """The piece without its common ends, widened again to whole words."""
     text_a, text_b = before[slice(*a)], after[slice(*b)]
     head, tail = _common(text_a, text_b)
-    word = _WORD_BEFORE.search(text_a[:head])
-    head -= len(word.group()) if word else 0
-    word = _WORD_AFTER.match(text_a[len(text_a) - tail :])
-    tail -= len(word.group()) if word else 0
+    changed = text_a[head : len(text_a) - tail], text_b[head : len(text_b) - tail]
+    if any(side[:1].isalnum() for side in changed):
+        word = _WORD_BEFORE.search(text_a[:head])
+        head -= len(word.group()) if word else 0
+    if any(side[-1:].isalnum() for side in changed):
+        word = _WORD_AFTER.match(text_a[len(text_a) - tail :])
+        tail -= len(word.group()) if word else 0
     return Hunk(code, a[0] + head, a[1] - tail, b[0] + head, b[1] - tail)
 
 
 def apply_hunks(before: str, after: str, chosen: list[Hunk]) -> str:
     """`after` with the chosen pieces put back to what they were."""
-    for hunk in sorted(chosen, key=lambda hunk: hunk.b_start, reverse=True):
+    for hunk in sorted(chosen, key=lambda hunk: (hunk.b_start, hunk.b_end), reverse=True):
         piece = before[hunk.a_start : hunk.a_end]
         after = after[: hunk.b_start] + piece + after[hunk.b_end :]
     return after

@@ -61,16 +61,29 @@ def _decode_standard(raw: bytes) -> Json:
     try:
         return json.loads(raw.decode("utf-8", "surrogatepass"))
     except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        missing = error.pos >= len(error.doc.rstrip())
-        what = "JSON ends too early" if missing else f"not JSON: {error.msg}"
-        raise InputError(f"{what} ({place})", remedy="Give a complete JSON body.") from None
+        what = f"not JSON: {error.msg} (line {error.lineno}, column {error.colno})"
+        if _is_cut(raw) or error.pos >= len(error.doc.rstrip()):
+            text = error.doc.rstrip()
+            line, column = text.count("\n") + 1, len(text) - text.rfind("\n")
+            what = f"JSON ends too early (line {line}, column {column})"
+        raise InputError(what, remedy="Give a complete JSON body.") from None
     except UnicodeDecodeError as error:
         raise InputError(
             f"not UTF-8 text (byte {error.start})", remedy="Give a JSON body in UTF-8."
         ) from None
     except RecursionError:
         raise InputError("JSON is nested too deeply", remedy="Give a real request body.") from None
+
+
+def _is_cut(raw: bytes) -> bool:
+    # The standard library calls a string that the end cuts unterminated, and says where it began.
+    try:
+        msgspec.json.decode(raw)
+    except msgspec.DecodeError as error:
+        return "truncated" in str(error)
+    except RecursionError:
+        return False
+    return False
 
 
 def encode(value: Json) -> bytes:
@@ -205,7 +218,7 @@ def path_at(body: bytes, offset: int) -> str:
 
 def _child_at(body: bytes, span: Span, offset: int) -> tuple[str | int, Span] | None:
     opening = body[span.start : span.start + 1]
-    if not span.start <= offset < span.end or opening not in (b"{", b"["):
+    if not span.start < offset < span.end or opening not in (b"{", b"["):
         return None
     children: Iterator[tuple[str | int, Span]]
     children = iter(members(body, span)) if opening == b"{" else enumerate(items(body, span))

@@ -1,0 +1,86 @@
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cachediag.compare.text import apply_hunks, hunks, similarity
+
+_PIECES = st.sampled_from(
+    ["a", "b", " ", "\n", "2026-11-29", "10:01", "7", "6c09a", "é", "e\u0301", ", ", "- ", "\t"]
+)
+_TEXTS = st.lists(_PIECES, max_size=25).map("".join) | st.text(max_size=30)
+
+
+@given(_TEXTS, _TEXTS)
+@settings(max_examples=1000)
+def test_applying_all_hunks_gives_back_the_earlier_text(before, after):
+    found = hunks(before, after)
+    assert apply_hunks(before, after, found) == before
+    assert (found == []) == (before == after)
+
+
+@given(_TEXTS, _TEXTS)
+def test_hunks_do_not_overlap(before, after):
+    found = sorted(hunks(before, after), key=lambda hunk: hunk.b_start)
+    assert all(x.b_end <= y.b_start for x, y in zip(found, found[1:], strict=False))
+
+
+def _pieces(before, after):
+    return [
+        (h.code, before[h.a_start : h.a_end], after[h.b_start : h.b_end])
+        for h in hunks(before, after)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("cch=6c09a; x", "cch=1c8b4; x", [("V03", "6c09a", "1c8b4")]),
+        (
+            "x-anthropic-billing-header: cc_version=2.1; cch=6c09a;You are",
+            "x-anthropic-billing-header: cc_version=2.1; cch=aaaaa;You are",
+            [("V01", "6c09a", "aaaaa")],
+        ),
+        (
+            "on 2026-11-29, 5 open",
+            "on 2026-11-30, 6 open",
+            [("V02", "29", "30"), ("V04", "5", "6")],
+        ),
+        ("Turn 9", "Turn 10", [("V04", "9", "10")]),
+        ("Agents: a, b, c.", "Agents: c, a, b.", [("O03", "a, b, c", "c, a, b")]),
+        ("one\ntwo\nthree\n", "two\nthree\none\n", [("O03", "one\ntwo\nthree", "two\nthree\none")]),
+        ("caf\u00e9", "cafe\u0301", [("E02", "caf\u00e9", "cafe\u0301")]),
+        (r"caf\u00e9", "café", [("E02", r"caf\u00e9", "café")]),
+        ("line\n", "line", [("E01", "\n", "")]),
+        ("a  b", "a b", [("E01", " ", "")]),
+        ("hello world", "hello there", [(None, "world", "there")]),
+        (
+            "Status:\nM a.py\n\nRecent commits:\nabc1234 one\n",
+            "Status:\nM b.py\n\nRecent commits:\ndef5678 two\nabc1234 one\n",
+            [("V05", "a", "b"), ("V05", "", "def5678 two\n")],
+        ),
+    ],
+)
+def test_the_kind_of_each_piece(before, after, expected):
+    assert _pieces(before, after) == expected
+
+
+@pytest.mark.parametrize(
+    "unit", ["a ", "1:", "a1", "1.", "mon ", ", ", "\n", "a\n", "- x\n", "é", "\0", "0x"]
+)
+def test_time_does_not_run_away(unit):
+    before, after = unit * 40_000, unit * 39_990 + "z" + unit * 9
+    started = time.perf_counter()
+    hunks(before, after)
+    similarity(before, after)
+    # Half a second here; a square in the length would take minutes.
+    assert time.perf_counter() - started < 20
+
+
+def test_similarity():
+    assert similarity("", "") == 1.0
+    assert similarity("same", "same") == 1.0
+    assert similarity("abc", "xyz") == 0.0
+    assert similarity("line one\nline two\n", "line two\nline one\n") == pytest.approx(1.0)
+    assert 0.8 < similarity("a" * 90 + "b" * 10, "a" * 90 + "c" * 10) < 1.0
