@@ -229,7 +229,8 @@ def explained(path: Path, doing: str = "read") -> Iterator[None]:
     """
     try:
         yield
-    except sqlite3.Error as error:
+    # SQLite quotes the damaged schema in its message, which need not be UTF-8 then.
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise _session_error(path, error, doing) from error
     except OSError as error:
         raise SessionError(
@@ -238,12 +239,12 @@ def explained(path: Path, doing: str = "read") -> Iterator[None]:
         ) from error
 
 
-def _session_error(path: Path, error: sqlite3.Error, doing: str) -> SessionError:
+def _session_error(path: Path, error: Exception, doing: str) -> SessionError:
     # Extended codes carry the primary one in their low byte.
-    code = getattr(error, "sqlite_errorcode", None)
-    primary = None if code is None else code & 0xFF
+    text_damaged = isinstance(error, UnicodeDecodeError)
+    code: int = sqlite3.SQLITE_CORRUPT if text_damaged else getattr(error, "sqlite_errorcode", 0)
     remedy: str | None
-    match primary:
+    match code & 0xFF:
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_ERROR:
             what = "the session is damaged or cut off"
             remedy = "Take it from a backup, or record again: cachediag record -- claude"
@@ -256,7 +257,10 @@ def _session_error(path: Path, error: sqlite3.Error, doing: str) -> SessionError
         case sqlite3.SQLITE_IOERR:
             what, remedy = f"cannot {doing} the session (input/output error)", "Look at the disk"
         case _:
-            what, remedy = f"cannot {doing} the session ({error})", None
+            what, remedy = (
+                f"cannot {doing} the session ({getattr(error, 'sqlite_errorname', error)})",
+                None,
+            )
     return SessionError(what, where=str(path), remedy=remedy)
 
 
@@ -290,8 +294,8 @@ def _create(connection: sqlite3.Connection) -> None:
 def _readable(connection: sqlite3.Connection) -> bool:
     try:
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
-    except sqlite3.Error as error:
-        if error.sqlite_errorcode & 0xFF in _NO_INDEX:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NO_INDEX:
             return False
         connection.close()
         raise
