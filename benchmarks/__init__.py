@@ -1,0 +1,1 @@
+"""What the project promises about speed and size, measured in one run: `nox -s bench`."""

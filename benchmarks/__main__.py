@@ -1,0 +1,66 @@
+"""Measure everything, print a table, write JSON; aims that are missed are told, not failed on."""
+
+import argparse
+import json
+import os
+import platform
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import session_file, start_up
+from benchmarks.figure import Figure
+
+_GROUPS: dict[str, Callable[[], Iterable[Figure]]] = {
+    "session-file": session_file.measure,
+    "start-up": start_up.measure,
+}
+
+
+def main() -> None:
+    """Run the groups that were asked for, all by default."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("groups", nargs="*", help=f"any of: {', '.join(_GROUPS)}")
+    parser.add_argument("--json", type=Path, default=Path("bench.json"), metavar="FILE")
+    given = parser.parse_args()
+    if unknown := set(given.groups) - _GROUPS.keys():
+        parser.error(f"no such group: {', '.join(sorted(unknown))}")
+    figures = [figure for name in given.groups or _GROUPS for figure in _GROUPS[name]()]
+    given.json.write_text(json.dumps(_document(figures), indent=2) + "\n", encoding="utf-8")
+    console = Console()
+    if not console.is_terminal:
+        console.width = 100
+    console.print(_table(figures))
+    console.print(f"written to {given.json}", highlight=False)
+
+
+def _document(figures: Iterable[Figure]) -> dict[str, object]:
+    return {
+        "schema": "cachediag.bench/1",
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cpus": os.cpu_count(),
+        "figures": [figure.as_json() for figure in figures],
+    }
+
+
+def _table(figures: Iterable[Figure]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for heading in ("group", "figure"):
+        table.add_column(heading)
+    for heading in ("measured", "aim"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for figure in figures:
+        sign = "≤" if figure.better == "less" else "≥"
+        aim = "" if figure.aim is None else f"{sign} {figure.aim:g} {figure.unit}"
+        verdict = {None: "", True: "[green]met[/]", False: "[red]missed[/]"}[figure.met]
+        measured = f"{figure.value:,.3g} {figure.unit}"
+        table.add_row(figure.group, figure.name, measured, aim, verdict)
+    return table
+
+
+if __name__ == "__main__":
+    main()
