@@ -143,10 +143,11 @@ def _undo(entry: Entry, undone: Collection[Cause]) -> Block | None:
 def _put_back(b: Block, chosen: list[Change]) -> Block:
     """The later block with some of its changed texts put back; the rest can only go whole."""
     value = jsontext.decode(b.canonical)
-    # From the end of each text, so that the offsets of the pieces before stay right.
-    for change in sorted(chosen, key=lambda change: change.b_span, reverse=True):
-        if change.is_text:
-            value = _replaced(value, change.keys, change)
+    # Two causes may share one piece. From the end of each text, so that the offsets of the pieces
+    # before stay right.
+    pieces = {(c.keys, c.b_span): c for c in chosen if c.is_text}
+    for change in sorted(pieces.values(), key=lambda change: change.b_span, reverse=True):
+        value = _replaced(value, change.keys, change)
     return replace(b, canonical=jsontext.encode(value))
 
 

@@ -20,10 +20,9 @@ def tools(a: Sequence[Block], b: Sequence[Block], later: Prompt) -> list[Entry]:
     """Tools: added or removed (S01), changed inside."""
     pairs = align_tools(a, b)
     added = [y for x, y in pairs if x is None and y is not None]
-    gone = [x for x, y in pairs if y is None]
     # One server that comes or goes brings or takes many tools: that is one cause.
-    path = added[0].path if len(added) == 1 and not gone else "tools"
-    return [_entry(pair, ("S01", path), later) for pair in pairs]
+    path = added[0].path if len(added) == 1 else "tools"
+    return [_entry((x, y), ("S01", path if x is None else "tools"), later) for x, y in pairs]
 
 
 def system(a: Sequence[Block], b: Sequence[Block], later: Prompt) -> list[Entry]:

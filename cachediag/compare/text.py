@@ -147,9 +147,13 @@ def _line_change(a: _Lines, b: _Lines, i: int, j: int) -> Iterator[Hunk]:
         yield _trimmed(code, a.text, b.text, *whole)
         return
     snapshot = environment.in_snapshot(b.lines, j)
-    for x, y, word_code in _word_changes(line_a, line_b):
+    found = list(_word_changes(line_a, line_b))
+    reworded = any(word_code is None for _, _, word_code in found)
+    for x, y, word_code in found:
         in_snapshot = snapshot and word_code not in (billing_header.CODE, date_time.CODE)
         kind = environment.CODE if in_snapshot else word_code
+        # `3 open, the oldest is A` → `2 open, the oldest is B` is no counter, but another text.
+        kind = None if reworded and kind == counter.CODE else kind
         a_range = whole[0][0] + x[0], whole[0][0] + x[1]
         b_range = whole[1][0] + y[0], whole[1][0] + y[1]
         yield _trimmed(kind, a.text, b.text, a_range, b_range)

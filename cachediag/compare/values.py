@@ -1,6 +1,7 @@
 """Two versions of one block → the changes inside it."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MEDIA", "UNKNOWN", "changes"]
 
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 UNKNOWN = "?"
 MEDIA = ("image", "document", "input_image", "image_url", "input_file", "file", "input_audio")
 
@@ -43,7 +45,7 @@ def changes(a: Block, b: Block) -> list[Change]:
 def _text(before: str, after: str, keys: Keys) -> Iterator[Change]:
     nested = _as_json(before), _as_json(after)
     if nested[0] is not None and nested[1] is not None:
-        yield _nested(before, after, nested, keys)
+        yield from _nested(before, after, nested, keys)
         return
     for hunk in hunks(before, after):
         yield Change(
@@ -67,7 +69,7 @@ def _as_json(text: str) -> Json:
         return None
 
 
-def _nested(before: str, after: str, nested: tuple[Json, Json], keys: Keys) -> Change:
+def _nested(before: str, after: str, nested: tuple[Json, Json], keys: Keys) -> Iterator[Change]:
     """What changed in a text that is JSON, such as a call's arguments.
 
     The text goes back whole: the causes in it cannot be undone one by one.
@@ -75,10 +77,18 @@ def _nested(before: str, after: str, nested: tuple[Json, Json], keys: Keys) -> C
     codes = {change.code for change in _inside(nested[0], nested[1], ())}
     if not codes and jsontext.spelled(before) != jsontext.spelled(after):
         codes = {"E04"}
+    if _spaces(before) != _spaces(after):
+        codes.add(white_space.CODE)
     if not codes:
-        codes = {unicode_form.CODE if unicode_form.explains(before, after) else white_space.CODE}
+        codes = {unicode_form.CODE if unicode_form.explains(before, after) else UNKNOWN}
     spans = (0, len(before)), (0, len(after))
-    return Change(max(codes), keys, before, after, *spans, is_text=True)
+    for code in sorted(codes):
+        yield Change(code, keys, before, after, *spans, is_text=True)
+
+
+def _spaces(text: str) -> int:
+    """How much white space stands between the values of a JSON text."""
+    return sum(character.isspace() for character in _STRING.sub("", text))
 
 
 def _inside(before: Json, after: Json, keys: Keys) -> Iterator[Change]:

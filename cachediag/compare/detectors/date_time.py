@@ -16,16 +16,19 @@ _DATES = (
     r"\d{1,2}[/.]\d{1,2}[/.]\d{4}",
     rf"{_MONTH}\.?\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?",
     rf"\d{{1,2}}(?:st|nd|rd|th)?\.?\s+{_MONTH}\.?(?:,?\s+\d{{4}})?",
+    rf"{_MONTH}\.?,?\s+\d{{4}}",
 )
 _DATE = f"(?:{'|'.join(_DATES)})"
 # 2001 to 2033 in seconds, or in milliseconds.
 _EPOCH = r"1\d{9}(?:\d{3})?(?:\.\d{1,9})?"
 
 PATTERN = (
-    rf"(?<![\w.-])(?:(?:{_DAY}\b,?\s+)?{_DATE}(?![\w-])(?:(?:,?\s+(?:at\s+)?|t)?{_CLOCK}{_ZONE}?"
+    rf"(?<![\w.:-])(?:(?:{_DAY}\b,?\s+)?{_DATE}(?![\w-])(?:(?:,?\s+(?:at\s+)?|t)?{_CLOCK}{_ZONE}?"
     rf"(?:\s+\d{{4}}\b)?)?"
     rf"|\d{{4}}-\d{{1,2}}-\d{{1,2}}t{_CLOCK}{_ZONE}?"
+    rf"|\d{{8}}t\d{{4,6}}(?:{_ZONE}|(?!\w))"
     rf"|{_CLOCK}(?!\d){_ZONE}?"
+    rf"|\d{{1,2}}\s?[ap]\.?m\b"
     rf"|{_DAY}(?![\w-])"
     rf"|{_EPOCH}(?![\w-]))"
 )

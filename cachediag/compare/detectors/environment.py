@@ -10,7 +10,7 @@ CODE = "V05"
 _OWN_LINE = re.compile(
     r"^[ \t>*-]*(?:(?:primary |additional |current )?working director(?:y|ies)"
     r"|is (?:directory )?a git repo(?:sitory)?|platform|os version|shell|hostname"
-    r"|current branch|main branch(?: \([^)]*\))?|git user|git ?status|recent commits)\b[^:]*:"
+    r"|current branch|main branch|git user|git ?status|recent commits)(?: \([^)]*\))?\s*:"
     r"|^[ \t]*(?:[MADRCU?!]{1,2}|\?\?) \S+$"
     r"|^[ \t]*[0-9a-f]{7,12} \S",
     re.IGNORECASE,
@@ -20,7 +20,7 @@ _HEADING = re.compile(
     r"|untracked files:|changes (?:not )?staged",
     re.IGNORECASE,
 )
-_END = re.compile(r"^#{1,6} |^</[\w-]+>|^<(?!env>)[\w-]+>")
+_END = re.compile(r"^#{1,6} |^</?(?!env>)[\w-]+>$|^</env>")
 _FURTHEST = 60
 
 
