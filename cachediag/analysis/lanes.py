@@ -55,6 +55,7 @@ class Lanes:
     def __init__(self) -> None:
         self._lanes: list[_Lane] = []
         self._by_prefix: dict[bytes, int] = {}
+        self._by_end: dict[bytes, int] = {}
 
     def add(self, index: int, traits: Traits) -> Place:
         """Place the next request.
@@ -76,6 +77,7 @@ class Lanes:
         lane.latest, lane.traits = index, traits
         for prefix in traits.chain:
             self._by_prefix[prefix] = index
+        self._by_end.update((prefix, index) for prefix in traits.chain[-1:])
         return Place(lane.name, kind, parent, shared, latest, is_first=is_first)
 
     def _find(self, traits: Traits) -> _Lane | None:
@@ -94,6 +96,9 @@ class Lanes:
         depth = len(traits.chain)
         while depth and traits.chain[depth - 1] not in self._by_prefix:
             depth -= 1
+        if depth and traits.chain[depth - 1] in self._by_end:
+            # Of those that share as much, the one that this request appends to.
+            return depth, self._by_end[traits.chain[depth - 1]]
         own = _shared(traits, lane.traits) if lane else 0
         if lane is not None and own >= depth:
             return own, lane.latest
@@ -109,7 +114,8 @@ class Lanes:
         main = next((lane for lane in self._lanes if lane.kind == "turn"), None)
         if not traits.tools:
             gone_on = main is not None and main.traits.tools and traits.goes_on_from(main.traits)
-            if gone_on:
+            # A title is asked for with the same first message, before the model has spoken.
+            if gone_on and not traits.is_single_turn:
                 return "compaction"
             return "auxiliary" if traits.is_title or self._has_tools() else "turn"
         if main is None or not main.traits.tools or main.traits.same_agent(traits):

@@ -1,6 +1,9 @@
 """Where recordings live, what they are called, and how one is found again."""
 
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -9,7 +12,9 @@ import platformdirs
 from cachediag.errors import SessionError, UsageError
 from cachediag.session.schema import APPLICATION_ID, SUFFIX, last_written, read_header
 
-__all__ = ["new_path", "newest", "recorded", "register", "resolve", "sessions_dir"]
+__all__ = ["new_path", "newest", "recorded", "register", "replacing", "resolve", "sessions_dir"]
+
+_EPOCH = 0
 
 
 def sessions_dir() -> Path:
@@ -77,6 +82,46 @@ def register(path: Path) -> Path:
             raise _unusable(link, error) from error
         else:
             return link
+
+
+@contextmanager
+def replacing(name: str) -> Iterator[tuple[Path, Path]]:
+    """Record a session anew under a name that stays the same.
+
+    Once the block has ended well, the new session stands in the place of the one that this
+    function made before; a session of the user's that has the name keeps it. The new session is
+    dated back to the epoch: where a command takes the newest recording, the user's come first.
+
+    Yields:
+        The file to record into, and the file that it will be.
+
+    Raises:
+        SessionError: the directory or a file cannot be made.
+    """
+    directory = _made(sessions_dir())
+    place = directory
+    try:
+        with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=directory) as made:
+            place = _own(directory, name)
+            path = Path(made) / place.name
+            yield path, place
+            os.utime(path, ns=(_EPOCH, _EPOCH))
+            for log in (f"{place.name}-wal", f"{place.name}-shm"):
+                # SQLite would take it for the new session's.
+                place.with_name(log).unlink(missing_ok=True)
+            path.replace(place)
+    except OSError as error:
+        raise _unusable(place, error) from error
+
+
+def _own(directory: Path, name: str) -> Path:
+    """The first numbered place for a name that is free, or was taken by `replacing`."""
+    number = 1
+    while True:
+        path = directory / f"{name}{'' if number == 1 else f'-{number}'}{SUFFIX}"
+        if not path.is_symlink() and (not path.exists() or last_written(path) == _EPOCH):
+            return path
+        number += 1
 
 
 def recorded() -> list[Path]:
