@@ -1,0 +1,94 @@
+"""`docs/json.md` lists the keys that the commands print, no more and no fewer."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from cachediag.cli import app
+from cachediag.model import Exchange, ExchangeInfo, Json, Usage
+from cachediag.session import Session
+
+ROOT = Path(__file__).parents[2]
+CASE = ROOT / "fixtures" / "cases" / "v01-block-of-its-own"
+# Below them stand names that are not ours.
+FREE = ("headers", "response_headers")
+
+
+def documented(section: str) -> set[str]:
+    """The keys of a section's table."""
+    text = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
+    (body,) = [part for part in text.split("\n## ") if part.startswith(f"{section}\n")]
+    return set(re.findall(r"^\| `([\w.\[\]]+)` \|", body, re.MULTILINE))
+
+
+def below(prefix: str, keys: set[str]) -> set[str]:
+    return {f"{prefix}.{key}" for key in keys}
+
+
+def produced(value: Json, path: str = "") -> Iterator[str]:
+    """Every key of a document, as the tables write it."""
+    if isinstance(value, dict) and path.rpartition(".")[2] not in FREE:
+        for key, inner in value.items():
+            own = f"{path}.{key}".lstrip(".")
+            if isinstance(inner, list):
+                yield f"{own}[]"
+                for item in inner:
+                    yield from produced(item, f"{own}[]")
+            else:
+                yield own
+                yield from produced(inner, own)
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A recorded session of two requests, with everything in it that a document may show."""
+    monkeypatch.setenv("CACHEDIAG_HOME", str(tmp_path))
+    path = tmp_path / "sessions" / "two.cachediag"
+    path.parent.mkdir()
+    with Session.create(path) as made:
+        for name in ("a.json", "b.json"):
+            info = ExchangeInfo(
+                endpoint="messages",
+                path="/v1/messages",
+                usage=Usage(input_tokens=1),
+                headers={"user-agent": "test"},
+                notes=("a note",),
+            )
+            made.append(Exchange(info, (CASE / name).read_bytes()))
+    return "two"
+
+
+def keys(*words: str) -> set[str]:
+    done = CliRunner().invoke(app, [*words, "--format", "json"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return set(produced(json.loads(done.stdout)))
+
+
+def test_a_pair(session: str) -> None:
+    expected = documented("cachediag.diff/1") | below("findings[]", documented("Findings"))
+    assert keys("diff", session, "--pair", "0:1") == expected
+    assert keys("diff", str(CASE / "a.json"), str(CASE / "b.json")) == expected
+
+
+def test_a_sessions_pairs(session: str) -> None:
+    of_a_pair = documented("cachediag.diff/1") | below("findings[]", documented("Findings"))
+    assert keys("diff", session) == documented("cachediag.diffs/1") | below("pairs[]", of_a_pair)
+
+
+def test_a_session(session: str) -> None:
+    of_an_exchange = below("exchanges[]", documented("An exchange"))
+    assert keys("show", session) == documented("cachediag.session/1") | of_an_exchange
+
+
+def test_an_exchange(session: str) -> None:
+    assert keys("show", session, "1") == documented("cachediag.exchange/1") | documented(
+        "An exchange"
+    )
+
+
+def test_the_sessions(session: str) -> None:
+    assert keys("sessions") == documented("cachediag.sessions/1")
