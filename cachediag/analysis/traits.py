@@ -2,8 +2,10 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 
+from cachediag.compare.detectors.patterns import mask
 from cachediag.model import Block, ExchangeInfo, Json, Prompt
 from cachediag.protocol import jsontext
 
@@ -108,7 +110,7 @@ def traits(info: ExchangeInfo, prompt: Prompt, blocks: tuple[Block, ...]) -> Tra
         is_subagent=_AGENT in info.headers or bool(_SUBAGENT.search(prompt.body)),
         is_count=info.endpoint == "count_tokens",
         tools=frozenset(_name(block) for block in prompt.blocks if block.section == "tools"),
-        system={hash(line): len(line) for text in system for line in _telling_lines(text)},
+        system={line: size for text in system for line, size in _telling_lines(text)},
         is_title=any(_TITLE.search(text[:400]) for text in system),
         opening=_digest(opening[-1]) if opening else b"",
         opens_with_summary=any(_SUMMARY.search(_text(block)[:400]) for block in opening),
@@ -127,8 +129,11 @@ def _digest(block: Block) -> bytes:
     return blake2b(block.role.encode() + b"\0" + block.canonical, digest_size=12).digest()
 
 
-def _telling_lines(text: str) -> list[str]:
-    return [line for line in text.splitlines() if len(line) >= _TELLING]
+@lru_cache(maxsize=128)
+def _telling_lines(text: str) -> tuple[tuple[int, int], ...]:
+    """Digest and length of each line that is not short, what is volatile in it left out."""
+    lines = (mask(line) for line in text.splitlines() if len(line) >= _TELLING)
+    return tuple((hash(line), len(line)) for line in lines)
 
 
 def _value(block: Block) -> dict[str, Json]:
