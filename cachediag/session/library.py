@@ -1,6 +1,7 @@
 """Where recordings live, what they are called, and how one is found again."""
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -99,17 +100,25 @@ def replacing(name: str) -> Iterator[tuple[Path, Path]]:
         SessionError: the directory or a file cannot be made.
     """
     directory = _made(sessions_dir())
-    place = directory
+    place = _own(directory, name)
     try:
-        with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=directory) as made:
-            place = _own(directory, name)
-            path = Path(made) / place.name
-            yield path, place
-            os.utime(path, ns=(_EPOCH, _EPOCH))
-            for log in (f"{place.name}-wal", f"{place.name}-shm"):
-                # SQLite would take it for the new session's.
-                place.with_name(log).unlink(missing_ok=True)
-            path.replace(place)
+        made = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=directory))
+    except OSError as error:
+        raise _unusable(directory, error) from error
+    try:
+        yield made / place.name, place
+        _put(made / place.name, place)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _put(path: Path, place: Path) -> None:
+    try:
+        os.utime(path, ns=(_EPOCH, _EPOCH))
+        for log in (f"{place.name}-wal", f"{place.name}-shm"):
+            # SQLite would take it for the new session's.
+            place.with_name(log).unlink(missing_ok=True)
+        path.replace(place)
     except OSError as error:
         raise _unusable(place, error) from error
 

@@ -196,11 +196,23 @@ def open_for_reading(path: Path) -> tuple[sqlite3.Connection, Callable[[], None]
         connection.close()
         if not _has_log(path):
             return _connect(path, "ro&immutable=1"), _nothing
-        directory = tempfile.mkdtemp(prefix="cachediag-")
+        return _open_copy(path)
+
+
+def _open_copy(path: Path) -> tuple[sqlite3.Connection, Callable[[], None]]:
+    directory = tempfile.mkdtemp(prefix="cachediag-")
+
+    def remove() -> None:
+        shutil.rmtree(directory, ignore_errors=True)
+
+    try:
         copy = Path(directory) / path.name
         shutil.copyfile(path, copy)
         shutil.copyfile(_log(path), _log(copy))
-        return _connect(copy, "rw"), lambda: shutil.rmtree(directory, ignore_errors=True)
+        return _connect(copy, "rw"), remove
+    except BaseException:
+        remove()
+        raise
 
 
 def last_written(path: Path) -> int:

@@ -218,6 +218,37 @@ def test_bodies_stay_small(path: Path) -> None:
         assert session.exchange(149).request == exchanges[149].request
 
 
+def test_a_long_session_takes_a_few_per_cent_and_is_read_fast(path: Path) -> None:
+    chance = random.Random(7)
+    words = [chance.randbytes(chance.randint(1, 4)).hex() for _ in range(3000)]
+
+    def text(count: int) -> str:
+        return " ".join(chance.choices(words, k=count))
+
+    tools = [{"name": f"tool{n}", "description": text(250)} for n in range(20)]
+    messages: list[dict[str, str]] = []
+    requests = []
+    for _ in range(300):
+        messages += [
+            {"role": "user", "content": text(155)},
+            {"role": "assistant", "content": text(35)},
+        ]
+        requests.append(json.dumps({"messages": messages, "tools": tools}).encode())
+    raw = sum(map(len, requests))
+    assert 385_000 < len(requests[-1]) < 450_000
+    with Session.create(path) as session:
+        for request in requests:
+            session.append(minimal(request))
+    assert path.stat().st_size < 0.03 * raw
+    with Session.open(path) as session:
+        # Processor time: other work on the machine must not count.
+        begun = time.process_time()
+        got = [exchange.request for exchange in session.exchanges()]
+        taken = time.process_time() - begun
+    assert got == requests
+    assert raw / taken > 150e6
+
+
 def test_equal_bodies_are_stored_once(path: Path) -> None:
     with Session.create(path) as session:
         session.append(minimal(b"same", b"same"))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def test_exchanges_are_numbered_and_measured() -> None:
     info = ExchangeInfo(index=9, endpoint="chat", path="/v1/chat/completions")
-    source: "Source" = numbered("n", [Exchange(info, b"ab", b"c"), Exchange(info, b"")], ["told"])
+    source: Source = numbered("n", [Exchange(info, b"ab", b"c"), Exchange(info, b"")], ["told"])
     assert (source.name, source.notes) == ("n", ("told",))
     got = list(source.exchanges())
     assert [e.info for e in got] == list(source.infos())

@@ -1,5 +1,6 @@
 """What the importers share: the file in hand, and saying why one cannot be read."""
 
+import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -69,15 +70,15 @@ class Input:
         Raises:
             InputError: it has more than `MAX_DOCUMENT` bytes.
         """
-        self.file.seek(0)
-        data = self.file.read(MAX_DOCUMENT + 1)
-        if len(data) > MAX_DOCUMENT:
+        size = self.file.seek(0, io.SEEK_END)
+        if size > MAX_DOCUMENT:
             raise InputError(
-                f"too large to be one JSON document (more than {MAX_DOCUMENT >> 20} MiB)",
+                f"too large to be one JSON document ({size >> 20} MiB)",
                 where=self.where,
                 remedy="Give one body, or JSONL with one body a line",
             )
-        return without_bom(data)
+        self.file.seek(0)
+        return without_bom(self.file.read())
 
 
 class Importer(Protocol):

@@ -25,6 +25,8 @@ _BODY_KEYS: Final = (
     "params",
     "json",
     "data",
+    "input",
+    "kwargs",
 )
 _RESPONSE_KEYS: Final = ("responsebody", "rawresponse", "response", "completion")
 _CONTENT_KEYS: Final = ("bodyraw", "rawbody", "body", "text")

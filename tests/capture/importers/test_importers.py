@@ -148,7 +148,10 @@ def test_a_session_of_a_newer_format_is_refused(tmp_path: Path) -> None:
         open_source(path)
 
 
-def test_recognising_looks_at_a_bounded_part(tmp_path: Path) -> None:
+def test_recognising_looks_at_a_bounded_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cachediag.capture.importers.jsonl._MAX_LINE", 1000)
     path = tmp_path / "huge"
     with path.open("wb") as file:
         file.write(b"just text\n")

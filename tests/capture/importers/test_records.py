@@ -38,6 +38,8 @@ def quoted(text: bytes) -> bytes:
         "params",
         "json",
         "data",
+        "input",
+        "kwargs",
     ],
 )
 def test_the_bodys_own_bytes_are_kept(key: str) -> None:
