@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from cachediag.capture import ca
 from cachediag.capture.redact import scrub
@@ -184,7 +185,7 @@ def _listeners(target: Reverse | Forward, host: str, port: int) -> list[_Listene
     if isinstance(target, Reverse):
         modes = [(f"reverse:{origin}", origin) for origin in target.origins]
     else:
-        modes = [(f"upstream:{target.via}" if target.via else "regular", "")]
+        modes = [(f"upstream:{_without_userinfo(target.via)}" if target.via else "regular", "")]
     # mitmproxy refuses two modes on the same port even where that is 0, for "any".
     ports = _free_ports(address, len(modes))
     if port:
@@ -193,6 +194,11 @@ def _listeners(target: Reverse | Forward, host: str, port: int) -> list[_Listene
         _Listener(f"{mode}@{address}:{number}", origin, f"http://{_reachable(address)}:{number}")
         for (mode, origin), number in zip(modes, ports, strict=True)
     ]
+
+
+def _without_userinfo(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 def _free_ports(address: str, count: int) -> list[int]:
