@@ -142,7 +142,10 @@ def _safe_parameter(part: str) -> str:
 
 def safe_url(url: str) -> str:
     """Remove the userinfo of a URL, and redact its query."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return scrub(url, ())
     netloc = parts.netloc.rpartition("@")[2]
     return safe_path(urlunsplit((parts.scheme, netloc, parts.path, parts.query, "")))
 

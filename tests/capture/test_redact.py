@@ -84,6 +84,7 @@ def test_no_query_value_survives_where_it_is_not_allowed(before, after):
 def test_urls_lose_their_userinfo():
     assert safe_url(f"https://me:{SECRET}@host:8000/api") == "https://host:8000/api"
     assert safe_url("http://127.0.0.1:8000") == "http://127.0.0.1:8000"
+    assert safe_url("http://me:hunter2@[::1") == "http://[::1"
     assert safe_url(f"https://host/?key={SECRET}") == "https://host/?key=redacted"
 
 
