@@ -20,7 +20,7 @@ def diff(
     given: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[SESSION | A B]",
+            metavar="SESSION | A B",
             help="A session, or the files of two requests; default: the newest recording.",
             show_default=False,
         ),

@@ -19,7 +19,7 @@ def show(
     given: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[SESSION] [N]",
+            metavar="[SESSION] N",
             help="A session, by default the newest recording; and the number of one request.",
             show_default=False,
         ),

@@ -107,8 +107,10 @@ def hunks(before: str, after: str) -> list[Hunk]:
     a, b = _split(before), _split(after)
     if line_order.same_lines(a.lines, b.lines):
         return [_trimmed(line_order.CODE, before, after, (0, len(before)), (0, len(after)))]
-    found = list(_line_hunks(a, b))
-    return _reordered(before, after, found)
+    found = _reordered(before, after, list(_line_hunks(a, b)))
+    return [
+        _trimmed(h.code, before, after, (h.a_start, h.a_end), (h.b_start, h.b_end)) for h in found
+    ]
 
 
 def _line_hunks(a: _Lines, b: _Lines) -> Iterator[Hunk]:

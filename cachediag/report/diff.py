@@ -77,20 +77,23 @@ def _marked(sign: str, excerpt: Excerpt, style: str) -> Text:
     )
 
 
-def harmless_line(found: tuple[Finding, ...]) -> str:
+def harmless_line(comparison: Comparison) -> str:
     """The harmless differences in one line."""
-    parts = []
-    for finding in found:
-        if finding.severity == "info" and finding.code != "N03":
-            note = finding.message.partition(": ")[2].rstrip(".")
-            parts.append(
-                f"{_HARMLESS.get(finding.code) or title(finding.code)}"
-                f"{' ' + note if note else ''} ({finding.code})"
-            )
-    return ", ".join(parts)
+    parts = [
+        _harmless_part(found)
+        for found in comparison.findings
+        if found.severity == "info" and found.code != "N02"
+    ]
+    return ", ".join([*parts, *comparison.other_fields])
 
 
-_HARMLESS = {"N01": "appended", "M01": "marker", "N02": "outside the prompt"}
+def _harmless_part(found: Finding) -> str:
+    note = found.message.partition(": ")[2].rstrip(".")
+    if found.code == "N01":
+        return f"{note} appended (N01)"
+    if found.code == "M01":
+        return f"marker {note} (M01)"
+    return f"{title(found.code)} at {found.path} ({found.code})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,7 @@ class DiffReport:
             total = len(c.a_blocks)
             what = "all" if c.reusable_blocks == total else f"{c.reusable_blocks:,} of"
             yield line(f"Without {them} {what} {count(total, 'earlier block')} would be shared.")
-        harmless = harmless_line(c.findings)
+        harmless = harmless_line(c)
         if harmless:
             yield line((f"harmless: {printable(harmless)}", DIM))
         yield Text()

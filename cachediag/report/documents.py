@@ -53,6 +53,7 @@ def diff(comparison: Comparison) -> dict[str, Json]:
         "shared_blocks": comparison.shared_blocks,
         "reusable_blocks": comparison.reusable_blocks,
         "blocks": {"a": len(comparison.a_blocks), "b": len(comparison.b_blocks)},
+        "other_fields": list(comparison.other_fields),
         "findings": [finding(found) for found in comparison.findings],
     }
 

@@ -60,7 +60,7 @@ def requests_head() -> Text:
     """The heading of a list of requests."""
     return line(
         (
-            f"{'#':>3}  {'lane':<11}  {'kind':<10}  {'first token':>11}  {'blocks':>6}  "
+            f"{'#':>3}  {'lane':<9}  {'kind':<10}  {'TTFT':>7}  {'blocks':>6}  "
             f"{'shared':>6}  since its parent",
             DIM,
         )
@@ -73,8 +73,8 @@ def request_line(request: Request, signs_from: Console | ConsoleOptions) -> Text
     blocks = f"{len(request.prompt.blocks):,}" if request.prompt else ""
     shared = request.comparison.shared_blocks if request.comparison else None
     return line(
-        f"{info.index:>3}  {_fit(request.lane, 11)}  {_fit(request.kind, 10)}  "
-        f"{seconds(info):>11}  {blocks:>6}  {'' if shared is None else f'{shared:,}':>6}  ",
+        f"{info.index:>3}  {_fit(request.lane, 9)}  {_fit(request.kind, 10)}  "
+        f"{seconds(info):>7}  {blocks:>6}  {'' if shared is None else f'{shared:,}':>6}  ",
         _verdict(request, signs_from),
     )
 
@@ -135,11 +135,13 @@ class CausesReport:
         """Yield the causes."""
         rows = tally(self.requests)
         if not rows:
-            yield line(("No request broke the prefix that it shared with an earlier one.", GOOD))
+            yield line(("No request broke a prefix shared with an earlier one.", GOOD))
             return
         later = sum(r.comparison is not None for r in self.requests)
         hit = sum(bool(r.breaks) for r in self.requests)
-        yield line(f"{hit:,} of {count(later, 'later request')} broke a prefix it shared.")
+        yield line(
+            f"{hit:,} of {count(later, 'later request')} broke a prefix shared with an earlier one."
+        )
         yield Text()
         for row in rows:
             times = f"in {count(row.requests, 'request')}, first {row.parent} → {row.first}"
