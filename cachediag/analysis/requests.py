@@ -13,7 +13,7 @@ from cachediag.model import Exchange, ExchangeInfo, Finding, Prompt
 from cachediag.protocol import parse
 from cachediag.render import Profile, default_profile
 
-__all__ = ["Request", "requests"]
+__all__ = ["Request", "Walk", "requests"]
 
 # A parent is nearly always the lane's latest request, and lanes are few.
 _KEPT = 24
@@ -58,14 +58,14 @@ def requests(
         load: reads one exchange again by its index.
         profile: the backend whose order counts; by default each protocol's own.
     """
-    walk = _Walk(load, profile)
+    walk = Walk(load, profile)
     for exchange in exchanges:
         if exchange.info.endpoint != "other":
             yield walk.step(exchange)
 
 
-class _Walk:
-    """What is remembered of the requests before: traits of all, prompts of the last ones."""
+class Walk:
+    """A way through a session: remembers the traits of all requests, the prompts of the last."""
 
     def __init__(self, load: Callable[[int], Exchange], profile: Profile | None) -> None:
         self._load = load
@@ -75,6 +75,7 @@ class _Walk:
         self._prompts: OrderedDict[int, Prompt] = OrderedDict()
 
     def step(self, exchange: Exchange) -> Request:
+        """Place the next exchange, which carries a prompt, and compare it."""
         info = exchange.info
         try:
             prompt = parse(exchange.request, info.endpoint)
