@@ -92,3 +92,9 @@ def test_an_exchange(session: str) -> None:
 
 def test_the_sessions(session: str) -> None:
     assert keys("sessions") == documented("cachediag.sessions/1")
+
+
+def test_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CACHEDIAG_HOME", str(tmp_path))
+    of_the_demo = documented("cachediag.demo/1")
+    assert keys("demo") == of_the_demo | below("findings[]", documented("Findings"))
