@@ -71,10 +71,11 @@ def demo(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Write the command reference anew and build the documentation into site/."""
+    """Write command reference and examples anew, build the documentation into site/."""
     session.install(".", *_group("docs"))
     session.run("python", "docs/generate_cli.py")
-    session.run("mkdocs", "build", "--strict", *session.posargs)
+    session.run("python", "docs/generate_examples.py")
+    session.run("mkdocs", "build", "--strict", *session.posargs, env={"NO_MKDOCS_2_WARNING": "1"})
 
 
 @nox.session

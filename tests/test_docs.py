@@ -1,0 +1,30 @@
+"""The pages show what the commands print, and their links lead somewhere."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = runpy.run_path(str(ROOT / "docs" / "generate_examples.py"))
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+
+
+@pytest.mark.parametrize("path", EXAMPLES["PAGES"], ids=lambda path: path.name)
+def test_examples_are_not_stale(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert "\n$ cachediag diff demo" in text
+    assert text == EXAMPLES["refreshed"](text), "write them anew: nox -s docs"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_to_files(path: Path) -> None:
+    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text(encoding="utf-8"))
+    # The findings' pages are put there when the site is built.
+    generated = {ROOT / "docs" / "findings" / "index.md"} | {
+        ROOT / "docs" / "findings" / page.name
+        for page in (ROOT / "cachediag" / "findings").glob("*.md")
+    }
+    places = {(path.parent / target).resolve() for target in targets}
+    assert {place for place in places if not place.exists()} <= generated
