@@ -30,7 +30,7 @@ _MESSAGES = {
     "E04": "The same number is spelled in another way.",
     "M01": "The cache marker has moved.",
     "M06": "The cache marker stands on a block that changes: written every time, never read.",
-    "N01": "Only new blocks were appended.",
+    "N01": "New blocks were appended.",
     "N02": "Only fields outside the prompt differ.",
     "N03": "The first request of its conversation.",
 }

@@ -37,8 +37,9 @@ class FindingReport:
             yield line("  ", (", ".join(place), DIM))
         yield from _evidence(found)
         yield line("  ", found.message)
-        if found.fix:
-            yield line("  ", ("fix   ", GOOD), found.fix)
+        fix = found.fix or catalogue.load(found.code).fix
+        if fix:
+            yield line("  ", ("fix   ", GOOD), fix)
 
 
 def title(code: str) -> str:
