@@ -1,0 +1,1 @@
+"""Tokenizers, all offline, and the encoder that encodes each piece of text once."""
