@@ -11,7 +11,7 @@ from cachediag import findings as catalogue
 from cachediag.compare import Comparison
 from cachediag.model import Excerpt, Finding
 from cachediag.report.safe import printable
-from cachediag.report.style import BAD, DIM, GOOD, count, line, symbols
+from cachediag.report.style import BAD, DIM, GOOD, Symbols, count, line, symbols
 
 __all__ = ["DiffReport", "FindingReport", "harmless_line"]
 
@@ -35,7 +35,7 @@ class FindingReport:
         place += [f"byte {found.byte:,} of the body"] if found.byte is not None else []
         if place:
             yield line("  ", (", ".join(place), DIM))
-        yield from _evidence(found)
+        yield from _evidence(found, signs)
         yield line("  ", found.message)
         fix = found.fix or catalogue.load(found.code).fix
         if fix:
@@ -53,29 +53,33 @@ def _spread(left: tuple[str, str], right: str, width: int) -> Text:
     return line(left, " " * gap, (right, DIM))
 
 
-def _evidence(found: Finding) -> Iterator[Text]:
+def _evidence(found: Finding, signs: Symbols) -> Iterator[Text]:
     marked = None
     if found.before is not None:
-        yield line("  ", _marked("- ", found.before, BAD))
+        yield line("  ", _marked("- ", found.before, BAD, signs))
         marked = found.before
     if found.after is not None:
-        yield line("  ", _marked("+ ", found.after, GOOD))
+        yield line("  ", _marked("+ ", found.after, GOOD, signs))
         marked = found.after
     if found.before is not None and found.after is not None and marked is not None:
-        head = printable(marked.text[: marked.start])
-        changed = printable(marked.text[marked.start : marked.end])
+        head, changed, _ = _parts(marked, signs)
         if head.strip() and changed:
             yield line("    ", " " * len(head), ("^" * len(changed), DIM))
 
 
-def _marked(sign: str, excerpt: Excerpt, style: str) -> Text:
+def _marked(sign: str, excerpt: Excerpt, style: str, signs: Symbols) -> Text:
+    head, changed, tail = _parts(excerpt, signs)
+    return Text.assemble((sign, style), head, (changed, f"bold {style}"), tail)
+
+
+def _parts(excerpt: Excerpt, signs: Symbols) -> tuple[str, str, str]:
+    """What stands before the change, the change, and what follows, fit to print."""
     text, start, end = excerpt.text, excerpt.start, excerpt.end
-    return Text.assemble(
-        (sign, style),
-        printable(text[:start]),
-        (printable(text[start:end]), f"bold {style}"),
-        printable(text[end:]),
+    head, changed, tail = (
+        printable(part).replace("…", signs.ellipsis)
+        for part in (text[:start], text[start:end], text[end:])
     )
+    return head, changed, tail
 
 
 def harmless_line(comparison: Comparison) -> str:
@@ -88,13 +92,19 @@ def harmless_line(comparison: Comparison) -> str:
     return ", ".join([*parts, *comparison.other_fields])
 
 
+_HARMLESS = {
+    "E02": "spelled with escapes",
+    "E03": "string for a text block",
+    "E04": "number spelled anew",
+    "M01": "marker moved",
+    "O02": "order of keys",
+}
+
+
 def _harmless_part(found: Finding) -> str:
-    note = found.message.partition(": ")[2].rstrip(".")
     if found.code == "N01":
-        return f"{note} appended (N01)"
-    if found.code == "M01":
-        return f"marker {note} (M01)"
-    return f"{title(found.code)} at {found.path} ({found.code})"
+        return f"{found.message.partition(': ')[2].rstrip('.')} appended (N01)"
+    return f"{_HARMLESS.get(found.code) or title(found.code)} ({found.code})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +134,7 @@ class DiffReport:
             yield line(f"Without {them} {what} {count(total, 'earlier block')} would be shared.")
         harmless = harmless_line(c)
         if harmless:
-            yield line((f"harmless: {printable(harmless)}", DIM))
+            yield Text(f"harmless: {printable(harmless)}", DIM)
         yield Text()
         yield self._blocks()
         yield line((self._raw(), DIM))
@@ -162,8 +172,8 @@ class DiffReport:
 
     def _raw(self) -> str:
         c = self.comparison
-        sizes = f"{len(c.a.body):,} and {len(c.b.body):,} bytes"
+        sizes = f"{len(c.a.body):,} and {len(c.b.body):,}"
         if c.first_difference is None:
             return f"raw bytes  the same, {len(c.b.body):,}"
-        path = f", at {printable(c.first_path)}" if c.first_path else ""
-        return f"raw bytes  {sizes}, first difference at byte {c.first_difference:,}{path}"
+        path = f", {printable(c.first_path)}" if c.first_path else ""
+        return f"raw bytes  {sizes}, first difference at {c.first_difference:,}{path}"

@@ -48,7 +48,7 @@ def test_the_answer_then_the_evidence():
         "tools         3                    ",
         "system        1        1           ",
         "messages      6                   1",
-        "raw bytes  1,700 and 1,735 bytes, first difference at byte 503, at messages[3]",
+        "raw bytes  1,700 and 1,735, first difference at 503, messages[3]",
     ]
 
 
