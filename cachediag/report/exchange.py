@@ -46,11 +46,11 @@ class ExchangeReport:
             return
         yield line((f"{'bytes':>17}  {'kind':<12}  {'path':<26}  text", DIM))
         for block in self.prompt.blocks:
-            marker = "  [cache marker]" if block.marker else ""
+            marker = "[cache marker] " if block.marker else ""
             yield line(
                 f"{block.start:>8,}–{block.end:<8,}  {_kind(block):<12}  "
                 f"{printable(block.path):<26}  ",
-                (f"{_excerpt(block)}{marker}", DIM),
+                (f"{marker}{_excerpt(block)}", DIM),
             )
 
 

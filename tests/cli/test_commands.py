@@ -1,0 +1,259 @@
+import json
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from cachediag.session import Session
+from tests.analysis.sessions import main as main_request
+from tests.analysis.sessions import recorded, sub_agent, title
+from tests.cli.running import ran
+from tests.compare.bodies import HEADER, body, raw
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    monkeypatch.setenv("CACHEDIAG_HOME", str(home))
+    return home
+
+
+@pytest.fixture
+def pair(tmp_path):
+    later = body()
+    later["system"][0]["text"] = HEADER.format("1c8b4")
+    files = tmp_path / "a.json", tmp_path / "b.json"
+    files[0].write_bytes(raw(body()))
+    files[1].write_bytes(raw(later))
+    return files
+
+
+BODIES = [
+    title("x"),
+    main_request(header="aaaa1"),
+    main_request("t1", header="aaaa2"),
+    sub_agent("Look", header="aaaa3"),
+    main_request("t1", "t2", header="aaaa4"),
+]
+
+
+@pytest.fixture
+def session(home):
+    path = home / "sessions" / "2026-11-29-2341.cachediag"
+    path.parent.mkdir(parents=True)
+    with Session.create(path) as made:
+        for exchange in recorded(BODIES):
+            made.append(exchange)
+    return path
+
+
+def test_two_files(capsys, pair):
+    done = ran(capsys, "diff", *pair)
+    assert done.code == 0
+    assert "✗ V01 billing header" in done.out
+    assert "+ …fa9; cc_entrypoint=cli; cch=1c8b4;" in done.out
+    assert done.err == ""
+
+
+def test_two_files_as_json(capsys, pair):
+    done = ran(capsys, "diff", *pair, "--format", "json")
+    made = json.loads(done.out)
+    assert made["schema"] == "cachediag.diff/1"
+    assert [(f["code"], f["path"]) for f in made["findings"]] == [("V01", "system[0].text")]
+    assert made["shared_tokens"] is None
+
+
+def test_the_newest_recording_is_meant_where_none_is_named(capsys, session):
+    done = ran(capsys, "diff")
+    assert done.out.startswith("2026-11-29-2341   5 requests   3 lanes\n")
+    assert "next   cachediag diff --pair 1:2" in done.out
+
+
+def test_a_session_by_its_name(capsys, session):
+    done = ran(capsys, "diff", "2026-11-29-2341", "--format", "json")
+    made = json.loads(done.out)
+    assert made["schema"] == "cachediag.diffs/1"
+    assert [[f["code"] for f in pair["findings"]] for pair in made["pairs"]] == [
+        ["N03"],
+        ["N03"],
+        ["V01", "N01"],
+        ["N03"],
+        ["V01", "N01"],
+    ]
+
+
+def test_a_pair_of_a_session(capsys, session):
+    done = ran(capsys, "diff", "--pair", "1:4")
+    assert done.out.startswith("request 1 → 4   anthropic\n")
+
+
+def test_a_backend_that_strips_the_header(capsys, pair):
+    done = ran(capsys, "diff", *pair, "--profile", "vllm-mlx@0.6.0")
+    assert "The whole earlier prompt is shared" in done.out
+
+
+def test_show_lists_and_shows_one(capsys, session):
+    listed = ran(capsys, "show")
+    assert listed.out.startswith("2026-11-29-2341   5 exchanges   3 lanes   ")
+    one = ran(capsys, "show", "2")
+    assert one.out.startswith("request 2   POST /v1/messages   no response")
+    assert "messages[0].content[1]" in one.out
+    assert "[cache marker]" in one.out
+
+
+def test_show_as_json(capsys, session):
+    made = json.loads(ran(capsys, "show", "--format", "json").out)
+    assert made["schema"] == "cachediag.session/1"
+    assert [(e["lane"], e["kind"]) for e in made["exchanges"]] == [
+        ("title", "auxiliary"),
+        ("main", "turn"),
+        ("main", "turn"),
+        ("agent", "subagent"),
+        ("main", "turn"),
+    ]
+    one = json.loads(ran(capsys, "show", "2", "--format", "json").out)
+    assert one["schema"] == "cachediag.exchange/1"
+    assert one["blocks"][0]["path"] == "tools[0]"
+    assert one["blocks"][4]["marker"] == {"type": "ephemeral", "ttl": None}
+
+
+def test_show_body_writes_the_bytes_and_nothing_else(session):
+    command = [sys.executable, "-m", "cachediag", "show", str(session), "3", "--body"]
+    done = subprocess.run(command, capture_output=True, check=True)
+    assert done.stdout == raw(BODIES[3])
+    assert done.stderr == b""
+
+
+def test_sessions_lists_what_was_recorded(capsys, session):
+    text = ran(capsys, "sessions")
+    assert "2026-11-29-2341" in text.out
+    made = json.loads(ran(capsys, "sessions", "--format", "json").out)
+    (row,) = made["sessions"]
+    assert (row["name"], row["exchanges"]) == ("2026-11-29-2341", 5)
+    assert row["body_bytes"] == sum(len(raw(made)) for made in BODIES)
+
+
+def test_no_sessions_says_how_to_record_one(capsys):
+    assert "next   cachediag record -- claude" in ran(capsys, "sessions").out
+    done = ran(capsys, "diff")
+    assert done.code == 2
+    assert "cachediag record -- claude" in done.err
+
+
+def test_import_makes_a_private_session(capsys, tmp_path):
+    lines = tmp_path / "bodies.jsonl"
+    lines.write_bytes(b"\n".join(raw(made) for made in BODIES))
+    output = tmp_path / "made.cachediag"
+    done = ran(capsys, "import", lines, "-o", output)
+    assert (done.code, done.out) == (0, "")
+    assert "5 exchanges in" in done.err
+    assert stat.S_IMODE(output.stat().st_mode) == 0o600
+    with Session.open(output) as session:
+        assert [each.request for each in session.exchanges()] == [raw(made) for made in BODIES]
+    assert ran(capsys, "import", lines, "-o", output).code == 2
+
+
+def test_explain(capsys):
+    page = ran(capsys, "explain", "v01")
+    assert page.out.startswith("V01 billing header   break\n")
+    listed = ran(capsys, "explain")
+    assert len([line for line in listed.out.splitlines() if line[:1].isupper()]) == 28
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("cut.json", b'{"messages": [{"role"', "JSON ends too early"),
+        ("empty.json", b"", "empty"),
+        ("binary", bytes(range(256)) * 9, "binary"),
+        ("notes.txt", b"hello\n", "not a request body, session, flow file or HAR"),
+        ("other.json", b'{"a": 1}', "no messages"),
+    ],
+)
+def test_a_file_that_is_none_of_these(capsys, tmp_path, pair, name, content, message):
+    bad = tmp_path / name
+    bad.write_bytes(content)
+    for arguments in ((bad,), (pair[0], bad)):
+        done = ran(capsys, "diff", *arguments)
+        assert done.code == 2
+        assert done.out == ""
+        first, remedy = done.err.splitlines()
+        assert first.startswith(f"cachediag: {bad}: ")
+        assert message in first
+        assert remedy.strip()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("diff", "nowhere.json", "neither.json"), "cachediag: nowhere.json: "),
+        (("diff", "a", "b", "c"), "cachediag: 3 files given"),
+        (("diff", "--pair", "4"), "cachediag: --pair: '4' is no pair"),
+        (("diff", "--pair", "0:9"), "no request 9"),
+        (("diff", "--profile", "nobody"), "cachediag: no profile is called 'nobody'"),
+        (("diff", "--profile", "vllm-mlx@new"), "cachediag: 'new' is no release of vllm-mlx"),
+        (("show", "9"), "no request 9"),
+        (("show", "--body"), "cachediag: --body needs a request's number"),
+        (("explain", "V1"), "cachediag: no finding has the code 'V1'"),
+        (("import", "nowhere"), "cachediag: nowhere: "),
+    ],
+)
+def test_a_mistake_is_one_line_and_what_to_do(capsys, session, arguments, message):
+    done = ran(capsys, *arguments)
+    assert done.code == 2
+    assert done.out == ""
+    first, *remedy = done.err.splitlines()
+    assert message in first
+    assert len(remedy) == 1
+
+
+def test_a_folder_without_bodies(capsys, tmp_path):
+    (tmp_path / "empty").mkdir()
+    done = ran(capsys, "diff", tmp_path / "empty")
+    assert done.code == 2
+    assert done.err.startswith(
+        f"cachediag: {tmp_path / 'empty'}: the folder holds no request bodies"
+    )
+
+
+def _cachediag(*arguments: object, **changes: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "cachediag", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, check=False, env={**os.environ, **changes})
+
+
+def test_a_pipe_gets_no_colour_and_whole_lines(pair):
+    done = _cachediag("diff", *pair)
+    assert done.returncode == 0
+    assert b"\x1b" not in done.stdout
+    assert "cch=1c8b4;" in done.stdout.decode()
+
+
+def test_an_ascii_terminal_is_written_to_in_ascii(pair):
+    done = _cachediag("diff", *pair, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert done.returncode == 0
+    assert b"x V01 billing header" in done.stdout
+    assert b"- ...fa9; cc_entrypoint=cli; cch=6c09a;" in done.stdout
+    assert done.stdout.isascii()
+
+
+def test_a_reader_that_has_enough_is_no_error(session):
+    command = f"{sys.executable} -m cachediag diff --format json | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
+    assert (done.stdout, done.stderr) == (b"{\n", b"")
+
+
+def test_the_version(capsys):
+    assert ran(capsys, "--version").out.startswith("cachediag 0.")
+
+
+def test_stdin(pair):
+    done = subprocess.run(
+        [sys.executable, "-m", "cachediag", "diff", "-", "--format", "json"],
+        input=pair[0].read_bytes() + b"\n" + pair[1].read_bytes(),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert [p["findings"][0]["code"] for p in json.loads(done.stdout)["pairs"]] == ["N03", "V01"]
