@@ -1,3 +1,4 @@
+import itertools
 import time
 
 import pytest
@@ -23,7 +24,7 @@ def test_applying_all_hunks_gives_back_the_earlier_text(before, after):
 @given(_TEXTS, _TEXTS)
 def test_hunks_do_not_overlap(before, after):
     found = sorted(hunks(before, after), key=lambda hunk: hunk.b_start)
-    assert all(x.b_end <= y.b_start for x, y in zip(found, found[1:], strict=False))
+    assert all(x.b_end <= y.b_start for x, y in itertools.pairwise(found))
 
 
 def _pieces(before, after):
