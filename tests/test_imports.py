@@ -13,8 +13,8 @@ PACKAGE = ROOT / "cachediag"
 
 LEFT_OF_ALL = ("model", "errors", "findings")
 ROAD = (
-    *("protocol", "session", "capture", "render", "compare", "analysis", "rules", "backends"),
-    *("fix", "verify", "report", "demo", "cli"),
+    *("protocol", "session", "capture", "render", "tokens", "compare", "analysis", "rules"),
+    *("backends", "fix", "verify", "report", "demo", "cli"),
 )
 HEAVY = ("mitmproxy", "deepdiff", "rich", "tiktoken")
 MAX_LINES = 400

@@ -1,1 +1,3 @@
 """Tokenizers, all offline, and the encoder that encodes each piece of text once."""
+
+__all__: list[str] = []
