@@ -10,10 +10,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import session_file, start_up
+from benchmarks import recorder, session_file, start_up
 from benchmarks.figure import Figure
 
 _GROUPS: dict[str, Callable[[], Iterable[Figure]]] = {
+    "recorder": recorder.measure,
     "session-file": session_file.measure,
     "start-up": start_up.measure,
 }
