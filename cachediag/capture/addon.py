@@ -28,10 +28,13 @@ Stream = Callable[[bytes], Iterable[bytes] | bytes]
 
 @dataclass(slots=True)
 class _Open:
-    """A flow that has begun and not yet ended."""
+    """What is known of a flow that has begun and not yet ended.
+
+    It does not hold the flow, which by its stream holds it: large bodies would then stay in memory
+    until the garbage collector looks for cycles.
+    """
 
     endpoint: Endpoint
-    flow: http.HTTPFlow
     # Taken when they pass, as addons after this one may change them.
     path: str
     headers: Fields
@@ -57,6 +60,7 @@ class Capture:
         self._others = others
         self._guest = guest
         self._open: dict[str, _Open] = {}
+        self._flows: dict[str, http.HTTPFlow] = {}
 
     @property
     def in_flight(self) -> int:
@@ -75,7 +79,8 @@ class Capture:
             endpoint = "other"
         if self._others or endpoint in _KEPT:
             path = flow.request.data.path.decode(errors="replace")
-            self._open[flow.id] = _Open(endpoint, flow, path, flow.request.headers.fields)
+            self._open[flow.id] = _Open(endpoint, path, flow.request.headers.fields)
+            self._flows[flow.id] = flow
 
     def request(self, flow: http.HTTPFlow) -> None:
         """Take the body as the client sent it, before an addon after this one changes it."""
@@ -106,15 +111,16 @@ class Capture:
 
     def done(self) -> None:
         """End what is still open, and have the writer store all that waits."""
-        for record in list(self._open.values()):
-            self._finish(record.flow, "the recording ended before the response did")
+        for flow in list(self._flows.values()):
+            self._finish(flow, "the recording ended before the response did")
         self._writer.close()
 
     def _finish(self, flow: http.HTTPFlow, error: str | None) -> None:
         record = self._open.pop(flow.id, None)
+        self._flows.pop(flow.id, None)
         if record is None:
             return
-        self._writer.put(_raw(record, error))
+        self._writer.put(_raw(flow, record, error))
         if self._guest and record.chunks and flow.response and flow.response.raw_content is None:
             flow.response.raw_content = b"".join(data for _, data in record.chunks)
 
@@ -136,8 +142,8 @@ def _unchanged(data: bytes) -> bytes:
     return data
 
 
-def _raw(record: _Open, error: str | None) -> RawExchange:
-    request, response = record.flow.request, record.flow.response
+def _raw(flow: http.HTTPFlow, record: _Open, error: str | None) -> RawExchange:
+    request, response = flow.request, flow.response
     notes = []
     chunks = record.chunks
     if record.endpoint in _KEPT:

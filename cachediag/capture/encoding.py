@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 
-import brotli  # type: ignore[import-untyped]
+import brotli
 import zstandard
 
 __all__ = ["MAX_DECODED", "EncodingError", "decode", "decode_chunks"]

@@ -79,11 +79,12 @@ _PATTERNS = (
 )
 
 # Fields of a request body that hold a credential by their meaning: a remote MCP server's token in
-# the Anthropic protocol, its headers in the OpenAI one. Inside a string the quotes are escaped, so
-# text that merely looks alike does not match.
-_BODY_FIELD = re.compile(
-    rb'"(?:authorization_token|authorization|(?:x-)?api[-_]key)"\s*:\s*"((?:[^"\\]|\\.)*)"',
-    re.IGNORECASE,
+# the Anthropic protocol, its headers in the OpenAI one, a gateway's key. Inside a string the quotes
+# are escaped, so text that merely looks alike does not match. The names are looked up afterwards:
+# a pattern that spells them out and ignores case takes twice as long on a large body.
+_BODY_FIELD = re.compile(rb'"([aAxX][\w-]{6,18})"\s*:\s*"((?:[^"\\]|\\.)*)"')
+_BODY_NAMES = frozenset(
+    {b"authorization_token", b"authorization", b"api_key", b"api-key", b"x-api-key"}
 )
 
 
@@ -219,8 +220,9 @@ def body_credentials(body: bytes) -> tuple[str, ...]:
     """
     found: set[str] = set()
     for match in _BODY_FIELD.finditer(body):
-        value = match[1].decode(errors="replace")
-        found.update((value, *_scheme_values(value)))
+        if match[1].lower() in _BODY_NAMES:
+            value = match[2].decode(errors="replace")
+            found.update((value, *_scheme_values(value)))
     return _sized(found)
 
 

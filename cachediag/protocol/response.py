@@ -4,6 +4,7 @@ A response is JSON or an SSE stream, and may have been cut off anywhere; whateve
 left out, nothing here raises.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -24,6 +25,9 @@ class ResponseFacts:
 
 _decoder = msgspec.json.Decoder()
 
+_FACTS = re.compile(rb'"(?:usage|model)"')
+_DELTA = re.compile(rb"delta")
+
 
 def read_response(endpoint: Endpoint, content_type: str | None, body: bytes) -> ResponseFacts:
     """Read model and usage out of a response.
@@ -39,10 +43,7 @@ def read_response(endpoint: Endpoint, content_type: str | None, body: bytes) -> 
     """
     if endpoint not in {"messages", "chat", "responses"}:
         return ResponseFacts()
-    if _is_sse(content_type, body):
-        events = _events(body, (b'"usage"', b'"model"'))
-    else:
-        events = iter((_decode(body),))
+    events = _events(body, _FACTS) if _is_sse(content_type, body) else iter((_decode(body),))
     return _facts(endpoint, events)
 
 
@@ -60,11 +61,15 @@ def _decode(data: bytes) -> Json:
         return None
 
 
-def _events(stream: bytes, needles: tuple[bytes, ...]) -> Iterator[Json]:
-    """Decode the data of those events that contain one of the needles."""
-    for line in stream.splitlines():
-        if line.startswith(b"data:") and any(needle in line for needle in needles):
-            yield _decode(line[5:])
+def _events(stream: bytes, needle: re.Pattern[bytes]) -> Iterator[Json]:
+    """Decode the data of those events in which the needle is found."""
+    end = 0
+    while found := needle.search(stream, end):
+        start = stream.rfind(b"\n", end, found.start()) + 1
+        end = stream.find(b"\n", found.end())
+        end = len(stream) if end < 0 else end
+        if stream.startswith(b"data:", start):
+            yield _decode(stream[start + 5 : end])
 
 
 def _facts(endpoint: Endpoint, events: Iterator[Json]) -> ResponseFacts:
@@ -158,9 +163,9 @@ def has_token(endpoint: Endpoint, chunk: bytes) -> bool:
         True if any delta in it holds text, thinking or a tool call.
     """
     carries = _TOKEN.get(endpoint)
-    if carries is None or b"delta" not in chunk:
+    if carries is None:
         return False
-    return any(isinstance(e, dict) and carries(e) for e in _events(chunk, (b"delta",)))
+    return any(isinstance(event, dict) and carries(event) for event in _events(chunk, _DELTA))
 
 
 def _messages_token(event: dict[str, Json]) -> bool:
