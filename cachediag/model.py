@@ -6,6 +6,7 @@ of compare. All are frozen: a stage returns a new value, it never changes one it
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 __all__ = [
@@ -18,7 +19,9 @@ __all__ = [
     "Finding",
     "Json",
     "Marker",
+    "Part",
     "Prompt",
+    "Run",
     "Section",
     "Severity",
     "Usage",
@@ -149,9 +152,67 @@ class Block:
     """Sent as a bare string, not as a block."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """One item of a prompt's arrays: a tool, a system block, a message.
+
+    Made once for each raw content by a `cachediag.protocol.Parser`, so that the prompts of a
+    session share their parts, and two parts that are one object are the same to the byte.
+    """
+
+    raw: bytes
+    """The item's own JSON, as sent."""
+    blocks: tuple[Block, ...]
+    """Its blocks; paths and spans are relative to the item, `message` is None."""
+    digest: bytes
+    """Digest of the blocks' roles and contents: equal digests are the same to every cache."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """Parts that follow one another in a prompt, and where they stand in the body."""
+
+    section: Section
+    path: str
+    """JSON path of the array, or of the value itself where it is no array."""
+    parts: tuple[Part, ...]
+    starts: tuple[int, ...]
+    """Offset of each part in the raw body."""
+    indexes: tuple[int, ...] | None
+    """Index of each part in its array; None where the value is no array."""
+    is_messages: bool = False
+    """The parts are messages, so that an index is a message's number."""
+
+    def place(self, number: int) -> tuple[Block, ...]:
+        """The blocks of one part, with their paths and spans in the whole body."""
+        start = self.starts[number]
+        index = None if self.indexes is None else self.indexes[number]
+        base = self.path if index is None else f"{self.path}[{index}]"
+        message = index if self.is_messages else None
+        return tuple(
+            Block(
+                section=self.section,
+                role=block.role,
+                kind=block.kind,
+                path=base + _joined(block.path),
+                start=start + block.start,
+                end=start + block.end,
+                canonical=block.canonical,
+                marker=block.marker,
+                message=message,
+                is_string=block.is_string,
+            )
+            for block in self.parts[number].blocks
+        )
+
+
+def _joined(path: str) -> str:
+    return path if not path or path.startswith("[") else f".{path}"
+
+
+@dataclass(frozen=True, eq=False)
 class Prompt:
-    """A request's prompt: its blocks in cache order (tools, system, messages).
+    """A request's prompt: its parts in cache order (tools, system, messages).
 
     `params` holds every other top-level field of the body, as compact JSON: the model, the
     sampling parameters, the metadata. `body` is the raw body that the spans point into.
@@ -159,9 +220,19 @@ class Prompt:
 
     endpoint: Endpoint
     model: str | None
-    blocks: tuple[Block, ...]
+    runs: tuple[Run, ...]
     params: Mapping[str, bytes]
     body: bytes
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """Every block in cache order, placed in the body. Costs time for each block."""
+        return tuple(
+            block
+            for run in self.runs
+            for number in range(len(run.parts))
+            for block in run.place(number)
+        )
 
 
 @dataclass(frozen=True, slots=True)

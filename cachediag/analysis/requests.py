@@ -10,7 +10,7 @@ from cachediag.compare import Comparison, compare
 from cachediag.compare.wording import message_of
 from cachediag.errors import InputError
 from cachediag.model import Exchange, ExchangeInfo, Finding, Prompt
-from cachediag.protocol import parse
+from cachediag.protocol import Parser
 from cachediag.render import Profile, default_profile
 
 __all__ = ["Request", "Walk", "requests"]
@@ -70,6 +70,7 @@ class Walk:
     def __init__(self, load: Callable[[int], Exchange], profile: Profile | None) -> None:
         self._load = load
         self._profile = profile
+        self._parser = Parser()
         self._lanes = Lanes()
         self._traits: dict[int, Traits] = {}
         self._prompts: OrderedDict[int, Prompt] = OrderedDict()
@@ -78,7 +79,7 @@ class Walk:
         """Place the next exchange, which carries a prompt, and compare it."""
         info = exchange.info
         try:
-            prompt = parse(exchange.request, info.endpoint)
+            prompt = self._parser.parse(exchange.request, info.endpoint)
         except InputError as error:
             return Request(
                 info=info,
@@ -104,7 +105,7 @@ class Walk:
             self._prompts.move_to_end(index)
             return self._prompts[index]
         exchange = self._load(index)
-        return parse(exchange.request, exchange.info.endpoint)
+        return self._parser.parse(exchange.request, exchange.info.endpoint)
 
     def _compared(self, info: ExchangeInfo, prompt: Prompt, place: Place, own: Traits) -> Request:
         bare = Request(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cachediag.errors import InputError
-from cachediag.model import Block, Json, Marker, Section
+from cachediag.model import Block, Json, Marker
 from cachediag.protocol import jsontext
 from cachediag.protocol.jsontext import Span
 
@@ -14,7 +14,6 @@ __all__ = [
     "Place",
     "block",
     "blocks_of_list",
-    "place",
     "text_or_list",
     "top_level",
 ]
@@ -32,9 +31,7 @@ class Place:
     body: bytes
     span: Span
     path: str
-    section: Section
     role: str
-    message: int | None = None
 
     @property
     def raw(self) -> bytes:
@@ -43,8 +40,11 @@ class Place:
 
     def at(self, name: str | int, span: Span) -> "Place":
         """The place of a member or an item of this value."""
-        path = jsontext.step(self.path, name)
-        return Place(self.body, span, path, self.section, self.role, self.message)
+        return Place(self.body, span, jsontext.step(self.path, name), self.role)
+
+    def of(self, role: str) -> "Place":
+        """The same place, said by another role."""
+        return Place(self.body, self.span, self.path, role)
 
     def items(self) -> Iterator["Place"]:
         """The places of an array's items."""
@@ -56,26 +56,21 @@ class Place:
         return {name: self.at(name, span) for name, span in jsontext.members(self.body, self.span)}
 
 
-def top_level(body: bytes) -> dict[str, Place]:
-    """The places of a body's top-level fields.
+def top_level(body: bytes) -> dict[str, Span]:
+    """The spans of a body's top-level fields; of a repeated field the last.
 
     Raises:
         InputError: the body is not a JSON object.
     """
-    root = Place(body, jsontext.whole(body), "", "messages", "")
-    if root.raw[:1] != b"{":
+    root = jsontext.whole(body)
+    if body[root.start : root.start + 1] != b"{":
         # Tells a body that is no JSON at all from one that is JSON of another kind.
         jsontext.decode(body)
         raise InputError(
             "not a request body: the JSON is no object",
             remedy="Give the JSON body of a /v1/messages or /v1/chat/completions request.",
         )
-    return root.members()
-
-
-def place(where: Place, section: Section, role: str, message: int | None = None) -> Place:
-    """The same place, as part of a section, a role and a message."""
-    return Place(where.body, where.span, where.path, section, role, message)
+    return dict(jsontext.members(body, root))
 
 
 def block(
@@ -86,6 +81,8 @@ def block(
     keep_order: bool = False,
 ) -> Block:
     """One block out of a value: an object, or a string that stands for a text block.
+
+    Its section is set where the part is placed in a prompt.
 
     Args:
         where: the value's place.
@@ -108,7 +105,7 @@ def block(
     if kind is None:
         kind = value.get("type") if isinstance(value, dict) else None
     return Block(
-        section=where.section,
+        section="messages",
         role=where.role,
         kind=kind if isinstance(kind, str) else "unknown",
         path=where.path,
@@ -116,7 +113,6 @@ def block(
         end=where.span.end,
         canonical=jsontext.encode(value),
         marker=marker,
-        message=where.message,
         is_string=is_string,
     )
 

@@ -6,46 +6,31 @@ Source: https://platform.openai.com/docs/api-reference/chat/create
 
 from collections.abc import Iterator
 
-from cachediag.model import Block, Section
+from cachediag.model import Block, Part
 from cachediag.protocol import jsontext
-from cachediag.protocol.blocks import Place, block, blocks_of_list, place, text_or_list
+from cachediag.protocol.blocks import Place, block, blocks_of_list, text_or_list
+from cachediag.protocol.fields import Field
 
-__all__ = ["PROMPT_FIELDS", "blocks"]
-
-PROMPT_FIELDS = ("tools", "functions", "messages")
+__all__ = ["FIELDS"]
 
 _KINDS = {"tool_calls": "tool_use", "function_call": "tool_use"}
 _THINKING = ("reasoning_content", "reasoning", "thinking")
 _SYSTEM_ROLES = ("system", "developer")
 
 
-def blocks(top: dict[str, Place]) -> Iterator[Block]:
-    """The blocks of a body, in the order in which templates print them.
-
-    Args:
-        top: the places of the body's top-level fields.
-    """
-    for name in ("tools", "functions"):
-        if name in top and top[name].raw != b"null":
-            for tool in place(top[name], "tools", "tools").items():
-                yield block(tool, kind="tool", keep_order=True)
-    leading = True
-    for index, message in enumerate(top["messages"].items() if "messages" in top else ()):
-        for made in _message(message, index, leading=leading):
-            leading = leading and made.section == "system"
-            yield made
+def _tool(where: Place) -> Iterator[Block]:
+    yield block(where.of("tools"), kind="tool", keep_order=True)
 
 
-def _message(where: Place, index: int, *, leading: bool) -> Iterator[Block]:
+def _message(where: Place) -> Iterator[Block]:
     if where.raw[:1] != b"{":
-        yield block(place(where, "messages", "unknown", index))
+        yield block(where.of("unknown"))
         return
     fields = where.members()
     role = str(jsontext.decode(fields["role"].raw)) if "role" in fields else "user"
-    section: Section = "system" if leading and role in _SYSTEM_ROLES else "messages"
     order = sorted(fields, key=lambda name: (name not in _THINKING, name != "content"))
     for name in order:
-        field = place(fields[name], section, role, index)
+        field = fields[name].of(role)
         if field.raw == b"null" or name == "role":
             continue
         if name == "content":
@@ -55,3 +40,14 @@ def _message(where: Place, index: int, *, leading: bool) -> Iterator[Block]:
         else:
             kind = "thinking" if name in _THINKING else _KINDS.get(name, name)
             yield block(field, kind=kind)
+
+
+def _is_system(part: Part) -> bool:
+    return all(block.role in _SYSTEM_ROLES for block in part.blocks)
+
+
+FIELDS = (
+    Field("tools", "tools", _tool),
+    Field("functions", "tools", _tool),
+    Field("messages", "messages", _message, is_messages=True, leads_with_system=_is_system),
+)

@@ -90,7 +90,7 @@ def encode(value: Json) -> bytes:
     """Encode a value as compact UTF-8 JSON, keys in the order they have.
 
     A lone surrogate is kept as the three bytes that `surrogatepass` gives it, which `decode`
-    takes back.
+    takes back. A number beyond all bounds (`1e400`, `NaN`) is written as null, for JSON has none.
     """
     try:
         return msgspec.json.encode(value)

@@ -8,38 +8,36 @@ from collections.abc import Iterator
 
 from cachediag.model import Block
 from cachediag.protocol import jsontext
-from cachediag.protocol.blocks import TOOL_FIRST, Place, block, place, text_or_list
+from cachediag.protocol.blocks import TOOL_FIRST, Place, block, text_or_list
+from cachediag.protocol.fields import Field
 
-__all__ = ["PROMPT_FIELDS", "blocks"]
-
-PROMPT_FIELDS = ("tools", "system", "messages")
-
-
-def blocks(top: dict[str, Place]) -> Iterator[Block]:
-    """The blocks of a body, in cache order.
-
-    Args:
-        top: the places of the body's top-level fields.
-    """
-    if "tools" in top and top["tools"].raw != b"null":
-        for tool in place(top["tools"], "tools", "tools").items():
-            yield block(tool, kind="tool", first=TOOL_FIRST)
-    if "system" in top:
-        yield from text_or_list(place(top["system"], "system", "system"))
-    if "messages" in top:
-        for index, message in enumerate(top["messages"].items()):
-            yield from _message(message, index)
+__all__ = ["FIELDS"]
 
 
-def _message(where: Place, index: int) -> Iterator[Block]:
+def _tool(where: Place) -> Iterator[Block]:
+    yield block(where.of("tools"), kind="tool", first=TOOL_FIRST)
+
+
+def _system(where: Place) -> Iterator[Block]:
+    yield block(where.of("system"))
+
+
+def _message(where: Place) -> Iterator[Block]:
     if where.raw[:1] != b"{":
-        yield block(place(where, "messages", "unknown", index))
+        yield block(where.of("unknown"))
         return
     fields = where.members()
     role = jsontext.decode(fields["role"].raw) if "role" in fields else "user"
     for name, field in fields.items():
-        inside = place(field, "messages", str(role), index)
+        inside = field.of(str(role))
         if name == "content":
             yield from text_or_list(inside)
         elif name != "role":
             yield block(inside, kind=name)
+
+
+FIELDS = (
+    Field("tools", "tools", _tool),
+    Field("system", "system", _system, may_be_single=True),
+    Field("messages", "messages", _message, is_messages=True),
+)

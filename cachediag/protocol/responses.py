@@ -7,11 +7,10 @@ from collections.abc import Iterator
 
 from cachediag.model import Block
 from cachediag.protocol import jsontext
-from cachediag.protocol.blocks import Place, block, place, text_or_list
+from cachediag.protocol.blocks import Place, block, text_or_list
+from cachediag.protocol.fields import Field
 
-__all__ = ["PROMPT_FIELDS", "blocks"]
-
-PROMPT_FIELDS = ("tools", "instructions", "input")
+__all__ = ["FIELDS"]
 
 _ITEMS = {
     "function_call": ("tool_use", "assistant"),
@@ -22,36 +21,30 @@ _ITEMS = {
 }
 
 
-def blocks(top: dict[str, Place]) -> Iterator[Block]:
-    """The blocks of a body: tools, instructions, input.
-
-    Args:
-        top: the places of the body's top-level fields.
-    """
-    if "tools" in top and top["tools"].raw != b"null":
-        for tool in place(top["tools"], "tools", "tools").items():
-            yield block(tool, kind="tool", keep_order=True)
-    if "instructions" in top:
-        yield from text_or_list(place(top["instructions"], "system", "system"))
-    if "input" not in top:
-        return
-    given = place(top["input"], "messages", "user", 0)
-    if given.raw[:1] != b"[":
-        yield from text_or_list(given)
-        return
-    for index, item in enumerate(given.items()):
-        yield from _item(place(item, "messages", "user", index), index)
+def _tool(where: Place) -> Iterator[Block]:
+    yield block(where.of("tools"), kind="tool", keep_order=True)
 
 
-def _item(where: Place, index: int) -> Iterator[Block]:
+def _instructions(where: Place) -> Iterator[Block]:
+    yield block(where.of("system"))
+
+
+def _item(where: Place) -> Iterator[Block]:
     if where.raw[:1] != b"{":
-        yield block(where)
+        yield block(where.of("user"))
         return
     fields = where.members()
     kind = str(jsontext.decode(fields["type"].raw)) if "type" in fields else "message"
     if kind == "message" and "content" in fields:
         role = str(jsontext.decode(fields["role"].raw)) if "role" in fields else "user"
-        yield from text_or_list(place(fields["content"], "messages", role, index))
+        yield from text_or_list(fields["content"].of(role))
         return
     known, role = _ITEMS.get(kind, (kind, "assistant"))
-    yield block(place(where, "messages", role, index), kind=known)
+    yield block(where.of(role), kind=known)
+
+
+FIELDS = (
+    Field("tools", "tools", _tool),
+    Field("instructions", "system", _instructions, may_be_single=True),
+    Field("input", "messages", _item, is_messages=True, may_be_single=True),
+)

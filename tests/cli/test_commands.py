@@ -172,8 +172,8 @@ def test_explain(capsys):
         ("other.json", b'{"a": 1}', "no messages"),
     ],
 )
-def test_a_file_that_is_none_of_these(capsys, tmp_path, pair, name, content, message):
-    bad = tmp_path / name
+def test_a_file_that_is_none_of_these(capsys, pair, name, content, message):
+    bad = pair[0].with_name(name)
     bad.write_bytes(content)
     for arguments in ((bad,), (pair[0], bad)):
         done = ran(capsys, "diff", *arguments)
