@@ -48,7 +48,7 @@ class Reply:
 
     def stream(self, *chunks: bytes, **headers: str) -> None:
         """Send a whole event stream."""
-        self.head(content_type="text/event-stream", transfer_encoding="chunked", **headers)
+        self.head(200, content_type="text/event-stream", transfer_encoding="chunked", **headers)
         for chunk in chunks:
             self.chunk(chunk)
         self.raw(b"0\r\n\r\n")

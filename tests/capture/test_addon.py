@@ -9,6 +9,7 @@ import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection, IncompleteRead
+from typing import Any
 
 import brotli
 import pytest
@@ -36,7 +37,7 @@ BODY = json.dumps({"model": "tiny", "messages": [{"role": "user", "content": "na
 
 
 def send(address, body=BODY, path="/v1/messages", method="POST", **headers):
-    connection = HTTPConnection(*address, timeout=20)
+    connection = HTTPConnection("{}:{}".format(*address), timeout=20)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request(method, path, body, {"content-type": "application/json", **named})
     return connection, connection.getresponse()
@@ -290,7 +291,7 @@ def test_sixteen_clients_at_once_are_not_mixed_up(serve, recorder):
         reply.stream(*cut(line, 5), request_id=f"id-{number}")
 
     def talk(client: int) -> None:
-        connection = HTTPConnection(*recorded.address, timeout=20)
+        connection = HTTPConnection("{}:{}".format(*recorded.address), timeout=20)
         for turn in range(5):
             number = client * 5 + turn
             body = json.dumps({"model": f"m-{number}", "n": number}).encode()
@@ -385,8 +386,8 @@ def guest(stored):
     capture.done()
 
 
-def model_call(path="/v1/messages") -> http.HTTPFlow:
-    flow = tflow.tflow(resp=True)
+def model_call(path="/v1/messages") -> Any:
+    flow: Any = tflow.tflow(resp=True)
     flow.request.method, flow.request.path = "POST", path
     flow.response.raw_content = None
     return flow

@@ -1,6 +1,7 @@
 import ssl
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import certifi
 import trustme
@@ -10,7 +11,10 @@ from cachediag.capture import ca
 
 def subjects(file: str | Path) -> list[str]:
     context = ssl.create_default_context(cafile=str(file))
-    names = [dict(part[0] for part in each["subject"]) for each in context.get_ca_certs()]
+    certificates: list[Any] = context.get_ca_certs()
+    names: list[dict[str, str]] = [
+        dict(part[0] for part in each["subject"]) for each in certificates
+    ]
     return [name.get("commonName", name.get("organizationName", "")) for name in names]
 
 

@@ -86,7 +86,7 @@ def test_what_is_no_url_is_refused_with_its_source(url):
     with pytest.raises(UsageError) as refused:
         base_urls({"OPENAI_BASE_URL": url}, None)
     assert refused.value.where == "OPENAI_BASE_URL"
-    assert "http://HOST:PORT" in refused.value.remedy
+    assert "http://HOST:PORT" in (refused.value.remedy or "")
 
 
 def test_a_refused_url_shows_no_password():

@@ -22,8 +22,7 @@ def answer_with(text: bytes):
 
 
 def get(url: str, path: str = PATH, connection=None) -> tuple[int, bytes]:
-    parts = urlsplit(url)
-    connection = connection or HTTPConnection(parts.hostname, parts.port, timeout=10)
+    connection = connection or HTTPConnection(urlsplit(url).netloc, timeout=10)
     connection.request("POST", path, b"{}")
     response = connection.getresponse()
     content = response.read()
@@ -70,7 +69,7 @@ def test_a_chosen_port_is_taken_and_one_in_use_is_refused(serve, confdir):
         ):
             pass
     assert str(refused.value) == f"127.0.0.1:{port}: cannot listen there: Address already in use"
-    assert "--port" in refused.value.remedy
+    assert "--port" in (refused.value.remedy or "")
     with running_proxy(Reverse((server.url,)), addons=[], confdir=confdir, port=port) as proxy:
         assert proxy.base_url == f"http://127.0.0.1:{port}"
         assert get(proxy.base_url) == (200, b"one")
@@ -134,7 +133,7 @@ def test_an_addon_that_fails_is_told_of_once_and_harms_nobody(serve, confdir):
         def request(self, flow):
             raise ValueError("no such thing sk-ant-1234567890")
 
-    told = []
+    told: list[str] = []
     server = serve(answer_with(b"one"))
     with running_proxy(
         Reverse((server.url,)), addons=[Broken()], confdir=confdir, warn=told.append
@@ -200,7 +199,7 @@ def test_an_https_upstream_is_verified_with_what_the_client_trusts(
 
 
 def test_an_https_upstream_that_is_not_trusted_is_not_talked_to(serve, confdir, tls):
-    told = []
+    told: list[str] = []
     server = serve(answer_with(b"safe"), tls=tls)
     with running_proxy(
         Reverse((server.url,)), addons=[], confdir=confdir, environ={}, warn=told.append
@@ -214,10 +213,8 @@ def tunnelled(proxy_url: str, server_url: str, ca_file: str):
     """A connection to an https server through an HTTP proxy."""
     proxy, server = urlsplit(proxy_url), urlsplit(server_url)
     context = ssl.create_default_context(cafile=ca_file)
-    connection = http.client.HTTPSConnection(
-        proxy.hostname, proxy.port, timeout=10, context=context
-    )
-    connection.set_tunnel(server.hostname, server.port)
+    connection = http.client.HTTPSConnection(proxy.netloc, timeout=10, context=context)
+    connection.set_tunnel(server.netloc)
     return connection
 
 
@@ -293,7 +290,7 @@ def test_an_upstream_is_reached_through_the_office_proxy(
     with running_proxy(
         target, addons=[], confdir=confdir, environ={"SSL_CERT_FILE": trusted}
     ) as proxy:
-        connection = HTTPConnection(*proxy.base_url.removeprefix("http://").split(":"))
+        connection = HTTPConnection(urlsplit(proxy.base_url).netloc)
         for _ in range(2):
             connection.request("POST", PATH, b"{}")
             assert connection.getresponse().read() == b"safe"

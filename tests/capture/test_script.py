@@ -6,6 +6,7 @@ import subprocess
 import sys
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mitmproxy.io import FlowReader
@@ -43,6 +44,7 @@ def mitmdump(tmp_path):
     for process in running:
         process.kill()
         process.wait()
+        assert process.stdout is not None
         process.stdout.close()
 
 
@@ -80,7 +82,8 @@ def test_it_records_into_the_given_file_and_leaves_the_flows_whole(serve, mitmdu
     assert (second.info.endpoint, second.request) == ("other", b"")
     assert path.stat().st_mode & 0o777 == 0o600
     with flows.open("rb") as file:
-        kept = [flow.response.raw_content for flow in FlowReader(file).stream()]
+        read: list[Any] = list(FlowReader(file).stream())
+    kept = [flow.response.raw_content for flow in read]
     assert kept == [b"answer to one", b"answer to two"]
 
 

@@ -34,7 +34,8 @@ class Store:
 
 
 def test_exchanges_are_stored_in_turn_and_told_of_with_their_index():
-    store, stored = Store(), []
+    store = Store()
+    stored: list[Exchange] = []
     writer = Writer(lambda: store, tell=pytest.fail, stored=stored.append)
     writer.put(raw(b"before it started"))
     writer.start()
@@ -46,7 +47,8 @@ def test_exchanges_are_stored_in_turn_and_told_of_with_their_index():
 
 
 def test_a_full_disk_is_told_once_and_later_exchanges_are_tried():
-    store, told = Store(), []
+    store = Store()
+    told: list[str] = []
     writer = Writer(lambda: store, tell=told.append)
     writer.start()
     for body in (b"1", b"fail", b"2", b"fail", b"3"):
@@ -60,7 +62,9 @@ def test_a_full_disk_is_told_once_and_later_exchanges_are_tried():
 
 
 def test_a_session_that_cannot_be_opened_is_tried_again():
-    store, told, attempts = Store(), [], []
+    store = Store()
+    told: list[str] = []
+    attempts: list[int] = []
 
     def open_store() -> Store:
         attempts.append(1)
@@ -93,7 +97,8 @@ def test_a_screen_that_is_gone_loses_nothing():
 
 def test_a_disk_too_slow_to_keep_up_does_not_fill_the_memory(monkeypatch):
     monkeypatch.setattr(writer_module, "_MAX_WAITING", 100)
-    go_on, told = threading.Event(), []
+    go_on = threading.Event()
+    told: list[str] = []
 
     class Slow(Store):
         def append(self, exchange: Exchange) -> int:

@@ -14,7 +14,7 @@ def shown(report, width=80, encoding="utf-8", **options):
         pass
 
     sink = Sink()
-    Sink.encoding = encoding  # type: ignore[misc, assignment]
+    Sink.encoding = encoding
     Console(file=sink, width=width, highlight=False, markup=False, **options).print(report)
     return sink.getvalue()
 

@@ -15,6 +15,7 @@ from cachediag.errors import InputError
 from cachediag.model import Usage
 from cachediag.session import Source
 
+TARGET = "http://h/v1/messages?beta=true"
 BODY = b'{"model":"asked","max_tokens":5,"messages":[{"role":"user","content":"\xc3\xa9"}]}'
 KEY = "sk-ant-secret-of-the-user-0123456789"
 SSE = (
@@ -27,13 +28,14 @@ SSE = (
 
 def flow(
     method: str = "POST",
-    url: str = "http://h/v1/messages?beta=true",
+    url: str = TARGET,
     body: bytes | None = BODY,
     response: http.Response | None = None,
     **headers: str,
 ) -> http.HTTPFlow:
     made = tflow.tflow()
-    made.request = http.Request.make(method, url, b"", headers)
+    named: dict[str | bytes, str | bytes] = dict(headers.items())
+    made.request = http.Request.make(method, url, b"", named)
     made.request.raw_content = body
     made.request.timestamp_start = 10.0
     made.request.timestamp_end = 10.5
@@ -62,9 +64,8 @@ def path(tmp_path: Path) -> Path:
 
 def test_an_exchange_is_read_as_it_was_recorded(path: Path) -> None:
     response = http.Response.make(200, SSE, {"content-type": "text/event-stream", "x-o": "1"})
-    made = flow(
-        response=response, **{"User-Agent": "cli/1", "x-api-key": KEY, "content-type": "a/json"}
-    )
+    sent = {"User-Agent": "cli/1", "x-api-key": KEY, "content-type": "a/json"}
+    made = flow("POST", TARGET, BODY, response, **sent)
     (got,) = read(path, made).exchanges()
     assert (got.request, got.response) == (BODY, SSE)
     info = got.info
