@@ -42,4 +42,4 @@ def _open() -> Session:
     return session
 
 
-addons = [Settings(), Capture(Writer(_open, tell=logger.warning), guest=True)]
+addons = [Settings(), Capture(Writer(_open, tell=logger.warning), others=False, guest=True)]
