@@ -225,6 +225,20 @@ class Prompt:
     body: bytes
 
     @cached_property
+    def block_count(self) -> int:
+        """How many blocks there are."""
+        return sum(len(part.blocks) for run in self.runs for part in run.parts)
+
+    def section(self, section: Section) -> list[tuple[Run, int]]:
+        """The parts of one section: their run, and their number in it."""
+        return [
+            (run, number)
+            for run in self.runs
+            if run.section == section
+            for number in range(len(run.parts))
+        ]
+
+    @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """Every block in cache order, placed in the body. Costs time for each block."""
         return tuple(

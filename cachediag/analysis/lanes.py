@@ -29,8 +29,8 @@ class Place:
     parent: int | None
     """The earlier request of any lane with the longest shared prefix; None where nothing is
     shared with any, and the lane is new."""
-    shared_blocks: int
-    """Blocks that the request shares with its parent, as sent."""
+    shared_parts: int
+    """Parts (tools, system blocks, messages) at the head that it shares with its parent."""
     latest: int | None
     """The lane's latest request before this one."""
     is_first: bool
@@ -43,19 +43,41 @@ class _Lane:
     kind: Kind
     latest: int
     traits: Traits
+    way: list[int]
+
+
+class _Prefixes:
+    """The prefixes of all requests so far, each with the latest request that begins with it."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[int, bytes], int] = {}
+        self.latest: dict[int, int] = {}
+        self.ended: dict[int, int] = {}
+        """The latest request that is just this prefix."""
+
+    def way(self, digests: tuple[bytes, ...]) -> list[int]:
+        """The number of each prefix of a request: equal numbers, equal prefixes."""
+        way, number = [], 0
+        for digest in digests:
+            number = self._numbers.setdefault((number, digest), len(self._numbers) + 1)
+            way.append(number)
+        return way
+
+    def add(self, index: int, way: list[int]) -> None:
+        self.latest.update(dict.fromkeys(way, index))
+        self.ended.update(dict.fromkeys(way[-1:], index))
 
 
 class Lanes:
     """Places requests one by one, as they were recorded.
 
-    The cost of a request grows with its blocks and with the number of lanes, not with the number
-    of requests before it: a parent is found through the digest of each prefix.
+    The cost of a request grows with its parts and with the number of lanes, not with the number
+    of requests before it.
     """
 
     def __init__(self) -> None:
         self._lanes: list[_Lane] = []
-        self._by_prefix: dict[bytes, int] = {}
-        self._by_end: dict[bytes, int] = {}
+        self._prefixes = _Prefixes()
 
     def add(self, index: int, traits: Traits) -> Place:
         """Place the next request.
@@ -69,15 +91,14 @@ class Lanes:
         lane = self._find(traits)
         latest = lane.latest if lane else None
         is_first = lane is None or not (traits.opens_with_summary or traits.continues(lane.traits))
-        shared, parent = self._parent(traits, lane)
+        way = self._prefixes.way(traits.digests)
+        shared, parent = self._parent(way, lane)
         kind = self._kind(traits, lane)
         if lane is None:
-            lane = _Lane(self._name(kind, traits), kind, index, traits)
+            lane = _Lane(self._name(kind, traits), kind, index, traits, way)
             self._lanes.append(lane)
-        lane.latest, lane.traits = index, traits
-        for prefix in traits.chain:
-            self._by_prefix[prefix] = index
-        self._by_end.update((prefix, index) for prefix in traits.chain[-1:])
+        lane.latest, lane.traits, lane.way = index, traits, way
+        self._prefixes.add(index, way)
         return Place(lane.name, kind, parent, shared, latest, is_first=is_first)
 
     def _find(self, traits: Traits) -> _Lane | None:
@@ -92,17 +113,17 @@ class Lanes:
         alone = (lane for lane in candidates if lane.kind == "auxiliary")
         return next(alone, None) if traits.is_single_turn and not traits.tools else None
 
-    def _parent(self, traits: Traits, lane: _Lane | None) -> tuple[int, int | None]:
-        depth = len(traits.chain)
-        while depth and traits.chain[depth - 1] not in self._by_prefix:
+    def _parent(self, way: list[int], lane: _Lane | None) -> tuple[int, int | None]:
+        depth = len(way)
+        while depth and way[depth - 1] not in self._prefixes.latest:
             depth -= 1
-        if depth and traits.chain[depth - 1] in self._by_end:
+        if depth and way[depth - 1] in self._prefixes.ended:
             # Of those that share as much, the one that this request appends to.
-            return depth, self._by_end[traits.chain[depth - 1]]
-        own = _shared(traits, lane.traits) if lane else 0
+            return depth, self._prefixes.ended[way[depth - 1]]
+        own = _shared(way, lane.way) if lane else 0
         if lane is not None and own >= depth:
             return own, lane.latest
-        return (depth, self._by_prefix[traits.chain[depth - 1]]) if depth else (0, None)
+        return (depth, self._prefixes.latest[way[depth - 1]]) if depth else (0, None)
 
     def _kind(self, traits: Traits, lane: _Lane | None) -> Kind:
         if traits.request_class in _CLASSES:
@@ -147,12 +168,12 @@ def _same_sender(a: Traits, b: Traits) -> bool:
     return a.same_agent(b)
 
 
-def _shared(a: Traits, b: Traits) -> int:
-    """How many blocks at the head two requests share."""
-    low, high = 0, min(len(a.chain), len(b.chain))
+def _shared(a: list[int], b: list[int]) -> int:
+    """How many parts at the head two requests share."""
+    low, high = 0, min(len(a), len(b))
     while low < high:
         middle = (low + high + 1) // 2
-        if a.chain[middle - 1] == b.chain[middle - 1]:
+        if a[middle - 1] == b[middle - 1]:
             low = middle
         else:
             high = middle - 1

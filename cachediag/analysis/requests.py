@@ -91,7 +91,7 @@ class Walk:
                 problem=str(error),
             )
         arranged = (self._profile or default_profile(info.endpoint)).arrange(prompt)
-        own = traits(info, prompt, arranged)
+        own = traits(info, arranged)
         place = self._lanes.add(info.index, own)
         request = self._compared(info, prompt, place, own)
         self._traits[info.index] = own

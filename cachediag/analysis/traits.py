@@ -1,12 +1,12 @@
 """What tells the sender of a request: the agent, and the conversation it is in."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import blake2b
 
 from cachediag.compare.detectors.patterns import mask
-from cachediag.model import Block, ExchangeInfo, Json, Prompt
+from cachediag.model import Block, ExchangeInfo, Json, Part, Prompt
 from cachediag.protocol import jsontext
 
 __all__ = ["Traits", "traits"]
@@ -25,13 +25,14 @@ _SUMMARY = re.compile(
 # Shorter lines (braces, blank ones, bullets) are alike everywhere.
 _TELLING = 12
 _MOSTLY = 0.5
+_HEAD = 400
+_REMEMBERED = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
     """The features by which requests are told apart, digests instead of texts."""
 
-    model: str | None
     session: str | None
     agent: str | None
     request_class: str | None
@@ -40,20 +41,17 @@ class Traits:
     is_count: bool
     """Asks for a count of tokens, which prefills nothing."""
     tools: frozenset[str]
-    system: dict[int, int]
+    system: Mapping[int, int]
     """Digest of each telling line of the system prompt, to the line's length."""
     is_title: bool
     opening: bytes
-    """Digest of the first user message's last block: the task that was set."""
+    """The last block of the first user message: the task that was set."""
     opens_with_summary: bool
     """The first user message tells of a conversation before: the history was compacted."""
     said: frozenset[bytes]
-    """Digests of every block that the model said."""
-    last: bytes
-    """Digest of the last block."""
-    chain: tuple[bytes, ...]
-    """Per block the digest of all blocks up to it: equal digests, equal prefixes."""
-    digests: frozenset[bytes]
+    """Digests of every message of the model."""
+    digests: tuple[bytes, ...]
+    """Digest of every part, in cache order."""
 
     def same_agent(self, other: "Traits") -> bool:
         """Whether two requests have the same kind of sender: alike tools and alike system."""
@@ -64,6 +62,8 @@ class Traits:
         return _share(self.tools, other.tools) >= _MOSTLY and self._same_system(other)
 
     def _same_system(self, other: "Traits") -> bool:
+        if self.system is other.system:
+            return True
         longest = max(sum(self.system.values()), sum(other.system.values()))
         shared = sum(size for line, size in self.system.items() if line in other.system)
         return shared >= _MOSTLY * longest
@@ -73,8 +73,8 @@ class Traits:
         return self.opening == other.opening or bool(self.said & other.said)
 
     def goes_on_from(self, other: "Traits") -> bool:
-        """Whether this request's history holds the other's newest block."""
-        return other.last in self.digests
+        """Whether this request's history holds the other's newest message."""
+        return bool(other.digests) and other.digests[-1] in self.digests
 
     @property
     def is_single_turn(self) -> bool:
@@ -86,64 +86,69 @@ def _share(a: frozenset[str], b: frozenset[str]) -> float:
     return len(a & b) / len(a | b) if a | b else 1.0
 
 
-def traits(info: ExchangeInfo, prompt: Prompt, blocks: tuple[Block, ...]) -> Traits:
+def traits(info: ExchangeInfo, prompt: Prompt) -> Traits:
     """The traits of a request.
 
     Args:
         info: what was recorded beside its body.
-        prompt: its prompt.
-        blocks: the prompt's blocks as the profile arranges them.
+        prompt: its prompt, as the profile arranges it.
     """
-    digests = [_digest(block) for block in blocks]
-    chain, running = [], blake2b(digest_size=12)
-    for digest in digests:
-        running.update(digest)
-        chain.append(running.digest())
-    system = [_text(block) for block in prompt.blocks if block.section == "system"]
-    first_user = [b for b in prompt.blocks if b.section == "messages" and b.role == "user"]
-    opening = [b for b in first_user if b.message == first_user[0].message]
+    parts = [part for run in prompt.runs for part in run.parts]
+    system = tuple(p for run in prompt.runs if run.section == "system" for p in run.parts)
+    tools = tuple(p for run in prompt.runs if run.section == "tools" for p in run.parts)
+    talk = (p for run in prompt.runs if run.section == "messages" for p in run.parts)
+    opening = next((part for part in talk if _role(part) == "user"), None)
     return Traits(
-        model=prompt.model,
         session=info.headers.get(_SESSION),
         agent=info.headers.get(_AGENT),
         request_class=info.headers.get(_CLASS),
-        is_subagent=_AGENT in info.headers or bool(_SUBAGENT.search(prompt.body)),
+        is_subagent=_AGENT in info.headers or any(_SUBAGENT.search(p.raw) for p in system),
         is_count=info.endpoint == "count_tokens",
-        tools=frozenset(_name(block) for block in prompt.blocks if block.section == "tools"),
-        system={line: size for text in system for line, size in _telling_lines(text)},
-        is_title=any(_TITLE.search(text[:400]) for text in system),
-        opening=_digest(opening[-1]) if opening else b"",
-        opens_with_summary=any(_SUMMARY.search(_text(block)[:400]) for block in opening),
-        said=frozenset(
-            digest
-            for block, digest in zip(blocks, digests, strict=True)
-            if block.role == "assistant"
-        ),
-        last=digests[-1] if digests else b"",
-        chain=tuple(chain),
-        digests=frozenset(digests),
+        tools=_names(tools),
+        system=_telling_lines(system),
+        is_title=any(_TITLE.search(text[:_HEAD]) for p in system for text in _texts(p)),
+        opening=_task(opening) if opening else b"",
+        opens_with_summary=bool(opening)
+        and any(_SUMMARY.search(text[:_HEAD]) for text in _texts(opening)),
+        said=frozenset(part.digest for part in parts if _role(part) == "assistant"),
+        digests=tuple(part.digest for part in parts),
     )
 
 
-def _digest(block: Block) -> bytes:
-    return blake2b(block.role.encode() + b"\0" + block.canonical, digest_size=12).digest()
+def _role(part: Part) -> str:
+    return part.blocks[0].role if part.blocks else ""
 
 
-@lru_cache(maxsize=128)
-def _telling_lines(text: str) -> tuple[tuple[int, int], ...]:
+def _task(opening: Part) -> bytes:
+    return opening.blocks[-1].canonical
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _names(tools: tuple[Part, ...]) -> frozenset[str]:
+    return frozenset(_name(block) for part in tools for block in part.blocks)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _telling_lines(system: tuple[Part, ...]) -> Mapping[int, int]:
     """Digest and length of each line that is not short, what is volatile in it left out."""
+    return {line: size for part in system for text in _texts(part) for line, size in _lines(text)}
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _lines(text: str) -> tuple[tuple[int, int], ...]:
     lines = (mask(line) for line in text.splitlines() if len(line) >= _TELLING)
     return tuple((hash(line), len(line)) for line in lines)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _texts(part: Part) -> tuple[str, ...]:
+    texts = (_value(block).get("text") for block in part.blocks)
+    return tuple(text for text in texts if isinstance(text, str))
 
 
 def _value(block: Block) -> dict[str, Json]:
     value = jsontext.decode(block.canonical)
     return value if isinstance(value, dict) else {}
-
-
-def _text(block: Block) -> str:
-    text = _value(block).get("text")
-    return text if isinstance(text, str) else ""
 
 
 def _name(block: Block) -> str:

@@ -1,8 +1,8 @@
 """Entries → the findings that end the shared prefix, one for each cause."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from cachediag.compare.comparison import Cause, Change, Entry
+from cachediag.compare.comparison import Cause, Change, Entry, Stretch
 from cachediag.compare.excerpts import excerpts
 from cachediag.compare.places import byte_of
 from cachediag.compare.wording import fix_of, message_of, severity_of
@@ -22,23 +22,23 @@ KEYING = (
 _LONGEST = 60
 
 
-def causes(entries: tuple[Entry, ...], later: Prompt, *, tools_reordered: bool) -> list[Finding]:
+def causes(stretches: Sequence[Stretch], later: Prompt) -> list[Finding]:
     """A finding for each cause, in cache order.
 
     Args:
-        entries: the aligned blocks.
+        stretches: the aligned sections.
         later: the later prompt.
-        tools_reordered: the tools that both have come in another order.
     """
     found: dict[Cause, Finding] = {}
-    if tools_reordered:
-        found["O01", "tools"] = _tool_order(entries)
-    for entry in entries:
-        if entry.cause is not None and entry.cause not in found:
-            found[entry.cause] = _block_finding(entry, entries)
-        for change in entry.changes:
-            if change.cause not in found and entry.b is not None:
-                found[change.cause] = _change_finding(change, entry.b, later)
+    for stretch in stretches:
+        if stretch.reordered:
+            found["O01", "tools"] = _tool_order(stretch.entries)
+        for entry in stretch.entries:
+            if entry.cause is not None and entry.cause not in found:
+                found[entry.cause] = _block_finding(entry, stretch.entries)
+            for change in entry.changes:
+                if change.cause not in found and entry.b is not None:
+                    found[change.cause] = _change_finding(change, entry.b, later)
     return list(found.values())
 
 
@@ -54,7 +54,7 @@ def _finding(code: str, path: str | None, note: str = "", **rest: Json) -> Findi
 
 
 def _tool_order(entries: tuple[Entry, ...]) -> Finding:
-    both = [(e.a, e.b) for e in entries if e.section == "tools" and e.a and e.b]
+    both = [(e.a, e.b) for e in entries if e.a and e.b]
     earlier = sorted(both, key=lambda pair: pair[0].start)
     first = next(i for i, pair in enumerate(both) if pair is not earlier[i])
     before, after = _names([a for a, _ in earlier[first:]]), _names([b for _, b in both[first:]])
@@ -160,9 +160,9 @@ def parameters(a: Prompt, b: Prompt) -> Iterator[Finding]:
         )
 
 
-def marked_volatile(entries: tuple[Entry, ...]) -> Iterator[Finding]:
+def marked_volatile(stretches: Sequence[Stretch]) -> Iterator[Finding]:
     """M06: cache markers on blocks that change by their nature."""
-    for entry in entries:
+    for entry in (entry for stretch in stretches for entry in stretch.entries):
         volatile = any(change.code[0] == "V" for change in entry.changes)
         if volatile and entry.a and entry.b and entry.a.marker and entry.b.marker:
             yield _finding("M06", entry.b.path, byte=entry.b.start)

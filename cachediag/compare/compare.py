@@ -1,13 +1,12 @@
 """Hold two prompts against each other."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 
 from cachediag.compare import sections
 from cachediag.compare.causes import causes, marked_volatile, parameters
-from cachediag.compare.comparison import Comparison, Entry, common_blocks, rebuild
+from cachediag.compare.comparison import Comparison, Entry, Stretch, shared_after
 from cachediag.compare.harmless import harmless, other_fields
-from cachediag.model import Block, Prompt, Section
+from cachediag.model import Prompt, Run, Section
 from cachediag.protocol import jsontext
 from cachediag.render import Profile, default_profile
 
@@ -31,42 +30,69 @@ def compare(
             conversation is compared for causes, for two talks may well differ.
     """
     profile = profile or default_profile(b.endpoint)
-    a_blocks, b_blocks = profile.arrange(a), profile.arrange(b)
-    tools = sections.tools(_part(a_blocks, "tools"), _part(b_blocks, "tools"), b)
-    entries = (
-        *tools,
-        *sections.system(_part(a_blocks, "system"), _part(b_blocks, "system"), b),
-        *sections.messages(
-            _part(a_blocks, "messages"), _part(b_blocks, "messages"), b, one_talk=one_talk
-        ),
+    a, b = profile.arrange(a), profile.arrange(b)
+    stretches = (
+        _stretch(a, b, "tools", sections.tools),
+        _stretch(a, b, "system", sections.system),
+        _stretch(a, b, "messages", sections.messages if one_talk else sections.other_talk),
     )
-    tools_reordered = _reordered(tools)
-    breaks = [*parameters(a, b), *causes(entries, b, tools_reordered=tools_reordered)]
+    breaks = [*parameters(a, b), *causes(stretches, b)]
     offset = _first_difference(a.body, b.body)
-    bare = Comparison(
+    undone = {(finding.code, finding.path) for finding in breaks}
+    return Comparison(
         profile=profile.name,
         a=a,
         b=b,
-        a_blocks=a_blocks,
-        b_blocks=b_blocks,
-        entries=entries,
-        tools_reordered=tools_reordered,
+        stretches=stretches,
         findings=(
             *breaks,
-            *marked_volatile(entries),
-            *harmless(a, b, entries, broken=bool(breaks)),
+            *marked_volatile(stretches),
+            *harmless(a, b, stretches, broken=bool(breaks)),
         ),
         other_fields=other_fields(a, b),
-        shared_blocks=common_blocks(a_blocks, b_blocks),
+        shared_blocks=shared_after(stretches, ()),
+        reusable_blocks=shared_after(stretches, undone),
         first_difference=offset,
         first_path=None if offset is None else jsontext.path_at(b.body, offset),
     )
-    undone = rebuild(bare, {(finding.code, finding.path) for finding in breaks})
-    return replace(bare, reusable_blocks=common_blocks(a_blocks, undone))
 
 
-def _part(blocks: Sequence[Block], section: Section) -> list[Block]:
-    return [block for block in blocks if block.section == section]
+def _stretch(
+    a: Prompt,
+    b: Prompt,
+    section: Section,
+    entries: Callable[[sections.Rest], list[Entry]],
+) -> Stretch:
+    """Set aside the parts at the head that are the same to the byte, align what follows."""
+    x, y = a.section(section), b.section(section)
+    head = _same_parts(x, y)
+    blocks = sum(len(run.parts[number].blocks) for run, number in y[:head])
+    rest = sections.Rest(
+        [block for run, number in x[head:] for block in run.place(number)],
+        [block for run, number in y[head:] for block in run.place(number)],
+        later=b,
+        head=head,
+        head_blocks=blocks,
+    )
+    found = tuple(entries(rest)) if rest.a or rest.b else ()
+    return Stretch(
+        section=section,
+        head=head,
+        head_blocks=blocks,
+        entries=found,
+        reordered=section == "tools" and _reordered(found),
+    )
+
+
+def _same_parts(a: list[tuple[Run, int]], b: list[tuple[Run, int]]) -> int:
+    """How many parts at the head are the same to the byte."""
+    count = 0
+    for (run_a, i), (run_b, j) in zip(a, b, strict=False):
+        x, y = run_a.parts[i], run_b.parts[j]
+        if x is not y and (x.raw != y.raw or x.digest != y.digest):
+            break
+        count += 1
+    return count
 
 
 def _reordered(tools: Sequence[Entry]) -> bool:

@@ -3,10 +3,21 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from cachediag.model import Block, Finding, Json, Prompt
+from cachediag.model import Block, Finding, Json, Prompt, Section
 from cachediag.protocol import jsontext
 
-__all__ = ["Cause", "Change", "Comparison", "Entry", "Keys", "common_blocks", "rebuild", "same"]
+__all__ = [
+    "Cause",
+    "Change",
+    "Comparison",
+    "Entry",
+    "Keys",
+    "Stretch",
+    "common_blocks",
+    "rebuild",
+    "same",
+    "shared_after",
+]
 
 Keys = tuple[str | int, ...]
 """The way from a block's value to a leaf in it: `("input", "paths", 0)`."""
@@ -61,18 +72,30 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """One section of two prompts: what is the same at its head, and the aligned rest."""
+
+    section: Section
+    head: int
+    """Parts at the head that are the same to the byte."""
+    head_blocks: int
+    """Blocks in them."""
+    entries: tuple[Entry, ...]
+    """The aligned blocks behind them, in the order of the later prompt."""
+    reordered: bool = False
+    """Tools that both prompts have come in another order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """Two prompts held against each other, the earlier one `a`, the later one `b`."""
 
     profile: str
     a: Prompt
-    b: Prompt
-    a_blocks: tuple[Block, ...]
     """The earlier prompt as the profile arranges it."""
-    b_blocks: tuple[Block, ...]
-    entries: tuple[Entry, ...]
-    """The aligned blocks, in the order of the later prompt."""
-    tools_reordered: bool = False
+    b: Prompt
+    stretches: tuple[Stretch, ...]
+    """Tools, system and messages."""
     findings: tuple[Finding, ...] = ()
     """The breaks in cache order, then what costs, then what is harmless."""
     other_fields: tuple[str, ...] = ()
@@ -91,6 +114,11 @@ class Comparison:
         """The findings that end the shared prefix."""
         return tuple(finding for finding in self.findings if finding.severity == "break")
 
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The aligned blocks that are not the same to the byte at the head of a section."""
+        return tuple(entry for stretch in self.stretches for entry in stretch.entries)
+
 
 def same(a: Block, b: Block) -> bool:
     """Whether two blocks are one to every cache."""
@@ -107,6 +135,23 @@ def common_blocks(a: Sequence[Block], b: Sequence[Block]) -> int:
     return count
 
 
+def shared_after(stretches: Sequence[Stretch], undone: Collection[Cause]) -> int:
+    """How many blocks at the head two prompts share once some causes are undone.
+
+    Args:
+        stretches: the aligned sections.
+        undone: code and path of each finding to undo; none for the prompts as sent.
+    """
+    count = 0
+    for stretch in stretches:
+        earlier = _earlier(stretch)
+        common = common_blocks(earlier, _rebuilt(stretch, undone))
+        count += stretch.head_blocks + common
+        if common < len(earlier) or len(_rebuilt(stretch, undone)) > common:
+            break
+    return count
+
+
 def rebuild(comparison: Comparison, undone: Collection[Cause]) -> tuple[Block, ...]:
     """The later prompt with some causes undone: what the client would have sent without them.
 
@@ -118,16 +163,29 @@ def rebuild(comparison: Comparison, undone: Collection[Cause]) -> tuple[Block, .
     Returns:
         The blocks; one that was put back in part has the place of the later block.
     """
-    entries = list(comparison.entries)
-    if comparison.tools_reordered and ("O01", "tools") in undone:
+    built: list[Block] = []
+    for stretch in comparison.stretches:
+        for run, number in comparison.b.section(stretch.section)[: stretch.head]:
+            built += run.place(number)
+        built += _rebuilt(stretch, undone)
+    return tuple(built)
+
+
+def _earlier(stretch: Stretch) -> list[Block]:
+    entries = sorted(stretch.entries, key=_earlier_order) if stretch.reordered else stretch.entries
+    return [entry.a for entry in entries if entry.a is not None]
+
+
+def _rebuilt(stretch: Stretch, undone: Collection[Cause]) -> list[Block]:
+    entries = list(stretch.entries)
+    if stretch.reordered and ("O01", "tools") in undone:
         entries.sort(key=_earlier_order)
-    return tuple(block for entry in entries if (block := _undo(entry, undone)) is not None)
+    return [block for entry in entries if (block := _undo(entry, undone)) is not None]
 
 
-def _earlier_order(entry: Entry) -> tuple[bool, bool, int]:
-    # Tools as the earlier prompt had them, added ones after them; the sort leaves the rest.
-    is_tool = entry.section == "tools"
-    return not is_tool, is_tool and entry.a is None, entry.a.start if is_tool and entry.a else 0
+def _earlier_order(entry: Entry) -> tuple[bool, int]:
+    # Tools as the earlier prompt had them, added ones after them.
+    return entry.a is None, entry.a.start if entry.a else 0
 
 
 def _undo(entry: Entry, undone: Collection[Cause]) -> Block | None:

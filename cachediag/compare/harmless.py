@@ -1,10 +1,10 @@
 """The differences that cost nothing: markers, spellings, fields outside the prompt, new blocks."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cachediag.compare.causes import KEYING
-from cachediag.compare.comparison import Entry
+from cachediag.compare.comparison import Entry, Stretch
 from cachediag.compare.wording import message_of
 from cachediag.model import Block, Finding, Json, Prompt
 from cachediag.protocol import jsontext
@@ -12,17 +12,18 @@ from cachediag.protocol import jsontext
 __all__ = ["harmless", "other_fields"]
 
 
-def harmless(a: Prompt, b: Prompt, entries: tuple[Entry, ...], *, broken: bool) -> list[Finding]:
+def harmless(a: Prompt, b: Prompt, stretches: Sequence[Stretch], *, broken: bool) -> list[Finding]:
     """The findings of severity `info` about a pair.
 
     Args:
         a: the earlier prompt.
         b: the later prompt.
-        entries: their aligned blocks.
+        stretches: their aligned sections.
         broken: something ends the shared prefix, so that "the same" is not to be said.
     """
+    entries = tuple(entry for stretch in stretches for entry in stretch.entries)
     equal = [(e.a, e.b) for e in entries if e.a and e.b and not e.changes and e.cause is None]
-    found = [*_appended(entries), *_markers(entries, b), *_spellings(a, b, equal)]
+    found = [*_appended(entries), *_markers(entries), *_spellings(a, b, equal)]
     fields = other_fields(a, b)
     if fields and not broken and len(equal) == len(entries):
         found.append(_info("N02", fields[0], ", ".join(fields)))
@@ -40,17 +41,17 @@ def _appended(entries: tuple[Entry, ...]) -> Iterator[Finding]:
         yield _info("N01", new[0].path, count, new[0].start)
 
 
-def _markers(entries: tuple[Entry, ...], later: Prompt) -> Iterator[Finding]:
+def _markers(entries: tuple[Entry, ...]) -> Iterator[Finding]:
     changed = [e for e in entries if e.a and e.b and bool(e.a.marker) != bool(e.b.marker)]
     new = [e.b for e in entries if e.a is None and e.b and e.b.marker]
     lost = [e.b for e in changed if e.b and not e.b.marker]
     if not changed and not (new and lost):
         return
-    places = [e.b.path for e in changed if e.b and e.b.marker] + [block.path for block in new]
-    path = places[-1] if places else lost[0].path
-    gone = [block.path for block in lost]
-    note = f"now at {places[-1]}" if places else f"none is left at {gone[0]}"
-    yield _info("M01", path, note, next((x.start for x in later.blocks if x.path == path), None))
+    places = [e.b for e in changed if e.b and e.b.marker] + new
+    if places:
+        yield _info("M01", places[-1].path, f"now at {places[-1].path}", places[-1].start)
+    else:
+        yield _info("M01", lost[0].path, f"none is left at {lost[0].path}", lost[0].start)
 
 
 def other_fields(a: Prompt, b: Prompt) -> tuple[str, ...]:

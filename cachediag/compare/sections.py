@@ -1,7 +1,7 @@
 """Aligned blocks → entries: what it means that a block was added, removed or changed."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from cachediag.compare.align import Pair, align, align_tools
 from cachediag.compare.comparison import Cause, Change, Entry, common_blocks, same
@@ -11,28 +11,41 @@ from cachediag.compare.values import MEDIA, UNKNOWN, changes
 from cachediag.model import Block, Prompt
 from cachediag.protocol import jsontext
 
-__all__ = ["messages", "system", "tools"]
+__all__ = ["Rest", "messages", "other_talk", "system", "tools"]
 
 _MOSTLY = 0.5
 
 
-def tools(a: Sequence[Block], b: Sequence[Block], later: Prompt) -> list[Entry]:
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Two versions of a section behind the parts that are the same to the byte."""
+
+    a: list[Block]
+    b: list[Block]
+    later: Prompt
+    head: int = 0
+    """Parts before, which are the same."""
+    head_blocks: int = 0
+    """Blocks in them."""
+
+
+def tools(rest: Rest) -> list[Entry]:
     """Tools: added or removed (S01), changed inside."""
-    pairs = align_tools(a, b)
+    pairs = align_tools(rest.a, rest.b)
     added = [y for x, y in pairs if x is None and y is not None]
     # One server that comes or goes brings or takes many tools: that is one cause.
     path = added[0].path if len(added) == 1 else "tools"
-    return [_entry((x, y), ("S01", path if x is None else "tools"), later) for x, y in pairs]
+    return [_entry((x, y), ("S01", path if x is None else "tools"), rest.later) for x, y in pairs]
 
 
-def system(a: Sequence[Block], b: Sequence[Block], later: Prompt) -> list[Entry]:
+def system(rest: Rest) -> list[Entry]:
     """System blocks: added or removed (S03), hoisted out of the messages (S07), changed."""
     entries = []
-    for x, y in align(a, b):
+    for x, y in align(rest.a, rest.b):
         there = y or x
-        hoisted = there is not None and there.path.startswith("messages[") and _is_inline(later)
-        path = y.path if y else "system"
-        entries.append(_entry((x, y), ("S07" if hoisted else "S03", path), later))
+        hoisted = there is not None and there.path.startswith("messages[")
+        code = "S07" if hoisted and _is_inline(rest.later) else "S03"
+        entries.append(_entry((x, y), (code, y.path if y else "system"), rest.later))
     return entries
 
 
@@ -43,34 +56,24 @@ def _is_inline(prompt: Prompt) -> bool:
     )
 
 
-def messages(
-    a: Sequence[Block], b: Sequence[Block], later: Prompt, *, one_talk: bool = True
-) -> list[Entry]:
-    """The conversation: edited, compacted, lost and inserted blocks; what follows is new.
+def other_talk(rest: Rest) -> list[Entry]:
+    """Another conversation: the two part where they part, and that is no fault."""
+    head = common_blocks(rest.a, rest.b)
+    shared = [Entry(x, y) for x, y in zip(rest.a[:head], rest.b[:head], strict=True)]
+    return shared + [Entry(None, y) for y in rest.b[head:]]
 
-    Args:
-        a: the earlier prompt's message blocks.
-        b: the later prompt's.
-        later: the later prompt.
-        one_talk: both are turns of one conversation; otherwise they part where they part, and
-            that is no fault.
-    """
-    if not one_talk:
-        head = common_blocks(a, b)
-        shared = [Entry(x, y) for x, y in zip(a[:head], b[:head], strict=True)]
-        return shared + [Entry(None, y) for y in b[head:]]
+
+def messages(rest: Rest) -> list[Entry]:
+    """The conversation: edited, compacted, lost and inserted blocks; what follows is new."""
+    a, b, later = rest.a, rest.b, rest.later
     pairs = align(a, b)
     if common_blocks(a, b) == len(b):
         # An earlier request sent again: all of it was seen before.
         return [Entry(x, y) for x, y in pairs]
     last = max((i for i, (x, _) in enumerate(pairs) if x is not None), default=-1)
-    if _compacted(pairs, a, b):
+    if _compacted(pairs, rest):
         cause: Cause = ("S05", "messages")
-        return [
-            Entry(x, y) if x and y and same(x, y) else part
-            for x, y in pairs
-            for part in _apart(x, y, cause)
-        ]
+        return [part for x, y in pairs for part in _apart(x, y, cause)]
     lost = _whole_messages(a, [x for x, y in pairs if y is None and x is not None])
     cut = len(lost) >= 2
     entries = []
@@ -90,11 +93,12 @@ def _apart(x: Block | None, y: Block | None, cause: Cause) -> Iterable[Entry]:
     return [Entry(s, t, cause) for s, t in ((x, None), (None, y)) if s or t]
 
 
-def _compacted(pairs: list[Pair], a: Sequence[Block], b: Sequence[Block]) -> bool:
+def _compacted(pairs: list[Pair], rest: Rest) -> bool:
     """Whether most of the history is gone, and the talk is shorter than it was."""
-    earlier = {block.message for block in a}
+    earlier = rest.head + len({block.message for block in rest.a})
     kept = sum(x is not None and y is not None and same(x, y) for x, y in pairs)
-    return len(earlier) >= 3 and 2 * kept < len(a) and len(b) < len(a)
+    most_gone = 2 * (rest.head_blocks + kept) < rest.head_blocks + len(rest.a)
+    return earlier >= 3 and most_gone and len(rest.b) < len(rest.a)
 
 
 def _whole_messages(a: Sequence[Block], gone: list[Block]) -> set[int | None]:

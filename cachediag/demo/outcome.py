@@ -75,7 +75,7 @@ def _again(requests: tuple[Request, ...]) -> int:
     return sum(
         len(block.canonical)
         for pair in pairs
-        for block in pair.b_blocks[pair.shared_blocks + 1 : pair.reusable_blocks]
+        for block in pair.b.blocks[pair.shared_blocks + 1 : pair.reusable_blocks]
     )
 
 

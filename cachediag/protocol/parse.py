@@ -1,18 +1,18 @@
 """A request body of any of the protocols → `Prompt`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from itertools import takewhile
 
 from cachediag.errors import InputError
-from cachediag.model import Endpoint, Part, Prompt, Run
+from cachediag.model import Block, Endpoint, Part, Prompt, Run
 from cachediag.protocol import chat, jsontext, messages, responses
 from cachediag.protocol.blocks import Place, top_level
 from cachediag.protocol.endpoint import endpoint_of_body
 from cachediag.protocol.fields import Field
 from cachediag.protocol.jsontext import Span
 
-__all__ = ["Parser", "parse"]
+__all__ = ["Parser", "parse", "part_digest"]
 
 _FIELDS: dict[Endpoint, tuple[Field, ...]] = {
     "messages": messages.FIELDS,
@@ -112,7 +112,12 @@ class Parser:
 
 def _new_part(field: Field, raw: bytes) -> Part:
     blocks = tuple(field.blocks(Place(raw, Span(0, len(raw)), "", "")))
+    return Part(raw, blocks, part_digest(blocks))
+
+
+def part_digest(blocks: Iterable[Block]) -> bytes:
+    """What two parts have in common that are the same to every cache."""
     digest = blake2b(digest_size=16)
     for block in blocks:
         digest.update(block.role.encode("utf-8", "surrogatepass") + b"\0" + block.canonical + b"\0")
-    return Part(raw, blocks, digest.digest())
+    return digest.digest()

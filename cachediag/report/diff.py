@@ -129,7 +129,7 @@ class DiffReport:
             yield Text()
         if c.breaks:
             them = "it" if len(c.breaks) == 1 else "them"
-            total = len(c.a_blocks)
+            total = c.a.block_count
             what = "all" if c.reusable_blocks == total else f"{c.reusable_blocks:,} of"
             yield line(f"Without {them} {what} {count(total, 'earlier block')} would be shared.")
         harmless = harmless_line(c)
@@ -141,13 +141,13 @@ class DiffReport:
 
     def _answer(self) -> Iterator[Text]:
         c = self.comparison
-        blocks = count(len(c.a_blocks), "block")
+        blocks = count(c.a.block_count, "block")
         if not c.breaks:
-            if len(c.b_blocks) >= len(c.a_blocks):
+            if c.b.block_count >= c.a.block_count:
                 yield line((f"The whole earlier prompt is shared: all {blocks}.", GOOD))
             else:
                 yield line(
-                    (f"The whole prompt is shared: {count(len(c.b_blocks), 'block')}.", GOOD)
+                    (f"The whole prompt is shared: {count(c.b.block_count, 'block')}.", GOOD)
                 )
             return
         first = c.breaks[0]
@@ -159,15 +159,16 @@ class DiffReport:
         table.add_column("blocks", min_width=9)
         for name in ("same", "changed", "gone", "new"):
             table.add_column(name, justify="right")
-        for section in ("tools", "system", "messages"):
-            inside = [e for e in self.comparison.entries if e.section == section]
+        for stretch in self.comparison.stretches:
+            inside = stretch.entries
             tallies = (
-                sum(bool(e.a and e.b and not e.changes) for e in inside),
+                stretch.head_blocks + sum(bool(e.a and e.b and not e.changes) for e in inside),
                 sum(bool(e.changes) for e in inside),
                 sum(e.b is None for e in inside),
                 sum(e.a is None for e in inside),
             )
-            table.add_row(section, *(f"{tally:,}" if tally else "" for tally in tallies))
+            counts = (f"{tally:,}" if tally else "" for tally in tallies)
+            table.add_row(stretch.section, *counts)
         return table
 
     def _raw(self) -> str:

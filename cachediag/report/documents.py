@@ -52,7 +52,7 @@ def diff(comparison: Comparison) -> dict[str, Json]:
         "reusable_tokens": None,
         "shared_blocks": comparison.shared_blocks,
         "reusable_blocks": comparison.reusable_blocks,
-        "blocks": {"a": len(comparison.a_blocks), "b": len(comparison.b_blocks)},
+        "blocks": {"a": comparison.a.block_count, "b": comparison.b.block_count},
         "other_fields": list(comparison.other_fields),
         "findings": [finding(found) for found in comparison.findings],
     }

@@ -70,7 +70,7 @@ def requests_head() -> Text:
 def request_line(request: Request, signs_from: Console | ConsoleOptions) -> Text:
     """One request in a list: what it is, what it shares, and what broke it."""
     info = request.info
-    blocks = f"{len(request.prompt.blocks):,}" if request.prompt else ""
+    blocks = f"{request.prompt.block_count:,}" if request.prompt else ""
     shared = request.comparison.shared_blocks if request.comparison else None
     return line(
         f"{info.index:>3}  {_fit(request.lane, 9)}  {_fit(request.kind, 10)}  "

@@ -41,7 +41,7 @@ def test_a_moved_marker_is_harmless_though_the_raw_bytes_part_early():
         ("E03", "messages[2].content"),
     ]
     assert found.breaks == ()
-    assert found.shared_blocks == len(found.a_blocks) == 11
+    assert found.shared_blocks == found.a.block_count == 11
     assert found.first_path == "messages[2].content"
     assert found.first_difference == raw(a).index(b'[{"type":"text","text":"done"')
 
@@ -83,10 +83,10 @@ def test_several_causes_each_found_and_each_undone():
 
 def _shared_after(found, undone):
     blocks = rebuild(found, undone)
-    pairs = zip(found.a_blocks, blocks, strict=False)
+    pairs = zip(found.a.blocks, blocks, strict=False)
     return next(
         (n for n, (x, y) in enumerate(pairs) if (x.role, x.canonical) != (y.role, y.canonical)),
-        len(found.a_blocks),
+        found.a.block_count,
     )
 
 
@@ -125,7 +125,7 @@ def test_inline_system_messages_by_profile():
     assert codes(held(a, b, "anthropic")) == []
     found = held(a, b, "vllm-mlx@0.6.0")
     assert codes(found) == [("S07", "messages[5].content")]
-    assert found.reusable_blocks == len(found.a_blocks)
+    assert found.reusable_blocks == found.a.block_count
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_two_conversations_part_without_blame_but_not_their_system_prompts():
 def test_an_earlier_request_sent_again_is_all_shared():
     found = held(_turn(body()), body())
     assert codes(found) == []
-    assert found.shared_blocks == len(found.b_blocks) == 11
+    assert found.shared_blocks == found.b.block_count == 11
 
 
 @pytest.mark.parametrize(
@@ -242,13 +242,13 @@ def test_undoing_every_break_gives_back_the_earlier_prompt(data):
         mutate(b, data)
     name = data.draw(st.sampled_from(["anthropic", "vllm-mlx@0.3.0"]))
     found = held(a, b, name)
-    shortest = min(len(found.a_blocks), len(found.b_blocks))
+    shortest = min(found.a.block_count, found.b.block_count)
     if not found.breaks:
         assert found.shared_blocks >= shortest
     else:
         # Where an earlier state of the talk is sent again, its later turns are not asked for.
         unasked = sum(e.b is None and e.cause is None for e in found.entries)
-        assert found.reusable_blocks == len(found.a_blocks) - unasked
+        assert found.reusable_blocks == found.a.block_count - unasked
     assert found.shared_blocks <= found.reusable_blocks or not found.breaks
     for finding in found.findings:
         if finding.byte is not None:
@@ -266,4 +266,4 @@ def test_what_is_only_appended_never_breaks(data):
         b["messages"].append({"role": role, "content": text})
     found = held(a, b)
     assert found.breaks == ()
-    assert found.shared_blocks == len(found.a_blocks)
+    assert found.shared_blocks == found.a.block_count

@@ -52,7 +52,7 @@ def test_lanes_are_told_apart_and_only_the_header_breaks_them(home: Path) -> Non
         assert {each.code for each in request.findings} <= {"V01", "N01", "N03", "M01", "E03"}
         if request.breaks:
             assert request.comparison is not None
-            assert request.comparison.reusable_blocks == len(request.comparison.a_blocks)
+            assert request.comparison.reusable_blocks == request.comparison.a.block_count
 
 
 def test_the_next_demo_takes_its_place(home: Path) -> None:

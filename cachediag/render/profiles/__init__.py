@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from cachediag.errors import UsageError
-from cachediag.model import Block, Endpoint, Prompt
+from cachediag.model import Endpoint, Prompt
 from cachediag.render.profiles import anthropic, generic, vllm_mlx
 
 __all__ = ["PROFILES", "Profile", "default_profile", "profile"]
@@ -18,8 +18,11 @@ class Profile(Protocol):
         """The name on the command line, with `@VERSION` where the version matters."""
         ...
 
-    def arrange(self, prompt: Prompt) -> tuple[Block, ...]:
-        """The blocks as this backend sees them, in the order in which it prefills them."""
+    def arrange(self, prompt: Prompt) -> Prompt:
+        """The prompt as this backend sees it, in the order in which it prefills it.
+
+        Parts that it leaves alone stay the same objects.
+        """
         ...
 
 

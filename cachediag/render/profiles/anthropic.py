@@ -5,7 +5,7 @@ Source: https://docs.claude.com/en/docs/build-with-claude/prompt-caching
 
 from dataclasses import dataclass
 
-from cachediag.model import Block, Prompt
+from cachediag.model import Prompt
 
 __all__ = ["Anthropic"]
 
@@ -21,6 +21,6 @@ class Anthropic:
         """The name on the command line."""
         return "anthropic"
 
-    def arrange(self, prompt: Prompt) -> tuple[Block, ...]:
-        """The blocks as the protocol orders them."""
-        return prompt.blocks
+    def arrange(self, prompt: Prompt) -> Prompt:
+        """The prompt as the protocol orders it."""
+        return prompt

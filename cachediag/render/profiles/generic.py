@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from cachediag.model import Block, Prompt
+from cachediag.model import Prompt
 
 __all__ = ["Generic"]
 
@@ -18,6 +18,6 @@ class Generic:
         """The name on the command line."""
         return "generic"
 
-    def arrange(self, prompt: Prompt) -> tuple[Block, ...]:
-        """The blocks as the protocol orders them."""
-        return prompt.blocks
+    def arrange(self, prompt: Prompt) -> Prompt:
+        """The prompt as the protocol orders it."""
+        return prompt
