@@ -150,7 +150,7 @@ def recorded() -> list[Path]:
                 if header is not None and header[0] == APPLICATION_ID:
                     target = entry.resolve()
                     written[target] = last_written(target)
-            except OSError:
+            except (OSError, SessionError):
                 continue
     return sorted(written, key=lambda path: (written[path], path.name), reverse=True)
 

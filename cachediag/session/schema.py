@@ -7,7 +7,9 @@ import errno
 import os
 import shutil
 import sqlite3
+import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -80,7 +82,6 @@ CREATE TABLE recorders (
 )""",
 )
 
-_MAGIC = b"SQLite format 3\0"
 _BUSY_SECONDS = 10.0
 _NO_INDEX = {
     sqlite3.SQLITE_CANTOPEN,
@@ -92,19 +93,42 @@ _NO_INDEX = {
 
 
 def read_header(path: Path) -> tuple[int, int] | None:
-    """Read the application id and the format version out of a file's first 100 bytes.
+    """Read the application id and the format version of a file.
+
+    The file is opened through SQLite: closing a descriptor of one's own would drop the locks that
+    this process holds on the file for an open session, and another process could then remove
+    the log that is still being written.
 
     Returns:
         Both numbers, or None where the file is not an SQLite file.
 
     Raises:
         OSError: the file cannot be read.
+        SessionError: it is an SQLite file, and damaged.
     """
-    with path.open("rb") as file:
-        head = file.read(100)
-    if len(head) < 100 or not head.startswith(_MAGIC):
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode) or not status.st_size:
         return None
-    return int.from_bytes(head[68:72], "big"), int.from_bytes(head[60:64], "big")
+    connection = _connect(path, "ro&immutable=1")
+    try:
+        return _header(connection)
+    except sqlite3.Error as error:
+        match error.sqlite_errorcode & 0xFF:
+            case sqlite3.SQLITE_NOTADB:
+                return None
+            case sqlite3.SQLITE_CANTOPEN:
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES)) from error
+            case _:
+                raise _session_error(path, error, "read") from error
+    finally:
+        connection.close()
+
+
+def _header(connection: sqlite3.Connection) -> tuple[int, int]:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    # SQLite gives both as signed.
+    return application & 0xFFFFFFFF, version & 0xFFFFFFFF
 
 
 def check_header(path: Path) -> None:
@@ -115,6 +139,7 @@ def check_header(path: Path) -> None:
     """
     try:
         header = read_header(path)
+        size = path.stat().st_size
     except OSError as error:
         raise SessionError(
             f"cannot be read ({os.strerror(error.errno or errno.EIO)})",
@@ -123,16 +148,18 @@ def check_header(path: Path) -> None:
         ) from error
     if header is None or header[0] != APPLICATION_ID:
         what = "an SQLite database, but not a session" if header else "not a session file"
-        if not path.stat().st_size:
-            what = "the file is empty"
         raise SessionError(
-            what,
+            what if size else "the file is empty",
             where=str(path),
             remedy="Give a session that `cachediag record` or `cachediag import` wrote",
         )
-    if header[1] > FORMAT:
+    _check_version(path, header[1])
+
+
+def _check_version(path: Path, version: int) -> None:
+    if version > FORMAT:
         raise SessionError(
-            f"session of format {header[1]}, newer than {FORMAT}, the newest that can be read here",
+            f"session of format {version}, newer than {FORMAT}, the newest that can be read here",
             where=str(path),
             remedy="Upgrade cachediag: pip install --upgrade cachediag",
         )
@@ -164,13 +191,12 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
         connection = _connect(path, "rw")
         try:
             _create(connection)
-            # A file system that cannot hold the log keeps a rollback journal: slower, as safe.
-            connection.execute("PRAGMA journal_mode = WAL")
+            _use_log(connection)
             connection.execute("PRAGMA synchronous = NORMAL")
+            _check_version(path, _header(connection)[1])
         except BaseException:
             connection.close()
             raise
-    check_header(path)
     return connection
 
 
@@ -269,10 +295,8 @@ def _session_error(path: Path, error: Exception, doing: str) -> SessionError:
         case sqlite3.SQLITE_IOERR:
             what, remedy = f"cannot {doing} the session (input/output error)", "Look at the disk"
         case _:
-            what, remedy = (
-                f"cannot {doing} the session ({getattr(error, 'sqlite_errorname', error)})",
-                None,
-            )
+            name = getattr(error, "sqlite_errorname", error)
+            what, remedy = f"cannot {doing} the session ({name})", None
     return SessionError(what, where=str(path), remedy=remedy)
 
 
@@ -301,6 +325,21 @@ def _create(connection: sqlite3.Connection) -> None:
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+
+
+def _use_log(connection: sqlite3.Connection) -> None:
+    # A file system that cannot hold the log keeps a rollback journal: slower, as safe. While
+    # another process opens the file too, SQLite refuses the switch without waiting.
+    deadline = time.monotonic() + _BUSY_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _readable(connection: sqlite3.Connection) -> bool:

@@ -16,9 +16,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cachediag.capture.importers import open_source
 from cachediag.errors import SessionError, UsageError
 from cachediag.model import Exchange, ExchangeInfo, Usage
-from cachediag.session import Session, Source
+from cachediag.session import Session, Source, recorded
+from cachediag.session.schema import check_header, read_header
 from tests.session.recording_writer import exchange as made
 
 if TYPE_CHECKING:
@@ -338,6 +340,40 @@ def test_two_processes_append_to_one_file(path: Path, start_writer: Start) -> No
     with Session.open(path) as session:
         got = list(session.exchanges())
     assert got == [stored(made(number), index) for index, number in sorted(places)]
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        read_header,
+        check_header,
+        lambda path: Session.open(path).close(),
+        lambda path: Session.create(path).close(),
+        lambda path: open_source(path).close(),  # type: ignore[attr-defined]
+        lambda path: open_source(path.parent),
+        lambda path: recorded(),
+    ],
+)
+def test_looking_at_a_session_does_not_give_up_its_locks(
+    tmp_path: Path,
+    start_writer: Start,
+    monkeypatch: pytest.MonkeyPatch,
+    look: Callable[[Path], object],
+) -> None:
+    # Closing any descriptor of a file drops all locks that a process holds on it; another
+    # process that closes the session then takes itself for the last one and removes the log.
+    monkeypatch.setenv("CACHEDIAG_HOME", str(tmp_path))
+    path = tmp_path / "sessions" / "a.cachediag"
+    path.parent.mkdir()
+    (path.parent / "body.json").write_bytes(made(0).request)
+    log = path.with_name(path.name + "-wal")
+    with Session.create(path) as session:
+        session.append(made(0))
+        look(path)
+        before = log.stat().st_ino
+        assert start_writer(path, 1, 1).wait() == 0
+        assert log.stat().st_ino == before
+        assert session.append(made(2)) == 2
 
 
 def test_another_live_recorder_is_known_and_a_dead_one_forgotten(

@@ -4,9 +4,7 @@ To add a kind of file: write a class with `recognises` and `read` (see `Importer
 its own, and name it in `IMPORTERS`.
 """
 
-import os
 import shutil
-import stat
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -18,16 +16,17 @@ from cachediag.capture.importers.flows import Flows
 from cachediag.capture.importers.folder import read_folder
 from cachediag.capture.importers.har import Har
 from cachediag.capture.importers.jsonl import Jsonl
-from cachediag.capture.importers.reading import HEAD, HINT, Importer, Input, refusal
-from cachediag.capture.importers.session import SessionFile
-from cachediag.errors import InputError, UsageError
+from cachediag.capture.importers.reading import HEAD, HINT, SQLITE, Importer, Input, refusal
+from cachediag.capture.importers.session import open_session
+from cachediag.errors import InputError, SessionError, UsageError
 from cachediag.session import Session, Source
 from cachediag.session.source import numbered
 
 __all__ = ["IMPORTERS", "Importer", "Input", "open_bodies", "open_source"]
 
-IMPORTERS: Final[tuple[Importer, ...]] = (SessionFile(), Flows(), Har(), Jsonl(), Body())
-"""Asked in this order; the first that recognises a file reads it."""
+IMPORTERS: Final[tuple[Importer, ...]] = (Flows(), Har(), Jsonl(), Body())
+"""Asked in this order; the first that recognises a file reads it. Sessions and folders, which are
+not read from an open file, are looked for before."""
 
 
 def open_source(path: str | Path) -> Source:
@@ -50,10 +49,10 @@ def open_source(path: str | Path) -> Source:
             return _piped(sys.stdin.buffer, where, "stdin")
         if path.is_dir():
             return read_folder(path)
-        with path.open("rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return _piped(file, where, path.name)
-            return _read(Input(file, path, where, path.stem))
+        if path.exists() and not path.is_file():
+            with path.open("rb") as pipe:
+                return _piped(pipe, where, path.name)
+        return _read(path, where, path.stem)
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", where=where, remedy=HINT) from error
 
@@ -83,29 +82,38 @@ def open_bodies(paths: Sequence[str | Path]) -> Source:
     return numbered(" → ".join(source.name for source in sources), exchanges, notes)
 
 
-def _read(source: Input) -> Source:
-    refused = refusal(source.where, source.head())
-    if refused is not None:
-        raise refused
-    for importer in IMPORTERS:
-        if importer.recognises(source):
-            return importer.read(source)
-    raise InputError("not a request body, session, flow file or HAR", where=source.where)
+def _read(path: Path, where: str, name: str) -> Source:
+    # Before the file is opened: see `read_header`.
+    session = open_session(path)
+    if session is not None:
+        return session
+    with path.open("rb") as file:
+        source = Input(file, where, name)
+        refused = refusal(where, source.head())
+        if refused is not None:
+            raise refused
+        for importer in IMPORTERS:
+            if importer.recognises(source):
+                return importer.read(source)
+    raise InputError("not a request body, session, flow file or HAR", where=where, remedy=HINT)
 
 
 def _piped(stream: BinaryIO, where: str, name: str) -> Source:
     """Read what cannot be sought in, from a copy that is gone afterwards."""
     head = stream.read(HEAD)
-    refused = refusal(where, head)
-    if refused is not None:
-        raise refused
+    if not head.startswith(SQLITE):
+        refused = refusal(where, head)
+        if refused is not None:
+            raise refused
     with tempfile.TemporaryDirectory(prefix="cachediag-") as directory:
         path = Path(directory) / name
-        with path.open("w+b") as copy:
+        with path.open("wb") as copy:
             copy.write(head)
             shutil.copyfileobj(stream, copy)
-            copy.flush()
-            source = _read(Input(copy, path, where, name))
+        try:
+            source = _read(path, where, name)
+        except SessionError as error:
+            raise SessionError(error.message, where=where, remedy=error.remedy) from error
         if isinstance(source, Session):
             with source:
                 return numbered(name, source.exchanges())

@@ -9,6 +9,7 @@ from cachediag.capture.importers.records import exchange_of
 from cachediag.errors import InputError
 from cachediag.model import Exchange
 from cachediag.session import Source
+from cachediag.session.schema import read_header
 from cachediag.session.source import numbered
 
 __all__ = ["read_folder"]
@@ -63,8 +64,11 @@ def _natural(name: str) -> list[tuple[int, str]]:
 def _read(path: Path, secrets: Secrets) -> Exchange | None:
     where = str(path)
     try:
+        # A session among them, perhaps one that is being recorded here: see `read_header`.
+        if read_header(path) is not None:
+            return None
         with path.open("rb") as file:
-            source = Input(file, path, where, path.stem)
+            source = Input(file, where, path.stem)
             if not without_bom(source.head()).lstrip().startswith(b"{"):
                 return None
             document = source.document()

@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
 from cachediag.errors import InputError
@@ -31,7 +30,7 @@ MAX_DOCUMENT: Final = 1 << 30
 """Bytes of one JSON document that are read: more is no request body and no HAR of an agent."""
 
 _UTF8_BOM: Final = b"\xef\xbb\xbf"
-_SQLITE: Final = b"SQLite format 3\0"
+SQLITE: Final = b"SQLite format 3\0"
 # A tnetstring, a length and a colon, that holds another one.
 _TNETSTRING: Final = re.compile(rb"\d{1,12}:\d{1,12}:")
 _PACKED: Final = {
@@ -52,8 +51,6 @@ class Input:
 
     file: BinaryIO
     """Open and seekable; an importer seeks before it reads."""
-    path: Path
-    """Where it lies; a temporary copy where it came through a pipe."""
     where: str
     """What messages call it."""
     name: str
@@ -112,7 +109,7 @@ def refusal(where: str, head: bytes) -> InputError | None:
     Returns:
         The error, or None where an importer may know it.
     """
-    if head.startswith(_SQLITE) or _TNETSTRING.match(head):
+    if _TNETSTRING.match(head):
         return None
     text = without_bom(head)
     content = text.lstrip()
@@ -136,6 +133,8 @@ def _kind(head: bytes, content: bytes) -> tuple[str, str]:
     for magic, name in _PACKED.items():
         if head.startswith(magic):
             return f"a {name} archive", "Unpack it first"
+    if head.startswith(SQLITE):
+        return "a damaged SQLite file", HINT
     if head.startswith(_UTF16):
         return "UTF-16 text", "Save it as UTF-8"
     if b"\0" in head or not _is_utf8(head):

@@ -1,22 +1,21 @@
 """Session files of our own."""
 
-from cachediag.capture.importers.reading import Input
-from cachediag.session import Session, Source
+from pathlib import Path
 
-__all__ = ["SessionFile"]
+from cachediag.session import Session
+from cachediag.session.schema import read_header
+
+__all__ = ["open_session"]
 
 
-class SessionFile:
-    """Opens session files, and says of other SQLite files that they are none."""
+def open_session(path: Path) -> Session | None:
+    """Open a session, which is read from the file as it is asked for.
 
-    def recognises(self, source: Input) -> bool:
-        """Tell by SQLite's first bytes."""
-        return source.head().startswith(b"SQLite format 3\0")
+    Returns:
+        The session; None where the file is not an SQLite file.
 
-    def read(self, source: Input) -> Source:
-        """Open the session; it stays open, and is read from the file as it is asked for.
-
-        Raises:
-            SessionError: it is damaged, of a newer format, or another program's database.
-        """
-        return Session.open(source.path)
+    Raises:
+        SessionError: it is damaged, of a newer format, or another program's database.
+        OSError: the file cannot be read.
+    """
+    return None if read_header(path) is None else Session.open(path)
