@@ -195,7 +195,9 @@ class _Surface(logging.Handler):
             text = f"{text} ({type(record.exc_info[1]).__name__})"
         if text and text not in self._said and len(self._said) < _MOST_WARNINGS:
             self._said.add(text)
-            self._warn(f"mitmproxy: {text}")
+            # What cannot be said must not reach the code that logged it.
+            with contextlib.suppress(Exception):
+                self._warn(f"mitmproxy: {text}")
 
 
 @contextlib.contextmanager

@@ -123,9 +123,10 @@ class Writer:
             self.lost += 1
             first = self.lost == 1
         if first:
-            self._tell(
-                f"{reason}; the exchange was passed on unrecorded, later ones are tried again"
-            )
+            with contextlib.suppress(Exception):
+                self._tell(
+                    f"{reason}; the exchange was passed on unrecorded, later ones are tried again"
+                )
 
 
 def _size(raw: RawExchange) -> int:

@@ -169,7 +169,7 @@ class _Screen:
             if self._waiting is not None:
                 self._waiting.append(line)
             else:
-                err().print(line, soft_wrap=True)
+                _print(line)
 
     def hold(self, *, held: bool) -> None:
         """Begin or cease to keep lines for later."""
@@ -190,6 +190,18 @@ class _Screen:
             self.say("", _HEADING)
         self.prompts += 1
         self.say(describe(exchange))
+
+
+def _print(line: str) -> None:
+    try:
+        err().print(line, soft_wrap=True)
+    except (OSError, SystemExit):
+        # Nobody reads any more, for which rich would exit; the client is to go on. What is still
+        # buffered must have a place to go as well, or the interpreter ends with an exit code of its
+        # own.
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stderr.fileno())
+        os.close(null)
 
 
 @contextmanager

@@ -61,6 +61,19 @@ def test_a_full_disk_is_told_once_and_later_exchanges_are_tried():
     ]
 
 
+def test_a_failure_that_cannot_be_told_is_counted_all_the_same():
+    def gone(_: str) -> None:
+        raise BrokenPipeError
+
+    store = Store()
+    writer = Writer(lambda: store, tell=gone)
+    writer.start()
+    for body in (b"fail", b"1"):
+        writer.put(raw(body))
+    assert writer.close() == 1
+    assert store.kept == [b"1"]
+
+
 def test_a_session_that_cannot_be_opened_is_tried_again():
     store = Store()
     told: list[str] = []

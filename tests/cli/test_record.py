@@ -89,7 +89,7 @@ def start(tmp_path, environ):
     """Start `cachediag record` and go on."""
     running = []
 
-    def begin(*words: str | Path) -> "subprocess.Popen[str]":
+    def begin(*words: str | Path, **options) -> "subprocess.Popen[str]":
         process = subprocess.Popen(
             [sys.executable, "-m", "cachediag", "record", *map(str, words)],
             cwd=tmp_path,
@@ -98,6 +98,7 @@ def start(tmp_path, environ):
             stderr=subprocess.PIPE,
             encoding="utf-8",
             start_new_session=True,
+            **options,
         )
         running.append(process)
         return process
@@ -105,7 +106,10 @@ def start(tmp_path, environ):
     yield begin
     for process in running:
         process.kill()
-        process.communicate()
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream:
+                stream.close()
 
 
 @pytest.fixture
@@ -348,6 +352,29 @@ def test_a_full_disk_is_told_once_and_the_client_is_not_harmed(record, upstream,
     kept = [each.request for each in exchanges(tmp_path / "s.cachediag")]
     assert 0 < len(kept) == 13 - lost < 13
     assert kept[:3] == upstream.bodies[:3]
+
+
+def test_nobody_need_read_what_is_said(start, upstream, tmp_path):
+    process = start(
+        "--upstream",
+        upstream.url,
+        "-o",
+        "s.cachediag",
+        "--",
+        *client("""
+            sys.stdin.readline()
+            for number in range(3):
+                assert b"silk" in message(number)
+            sys.exit(5)
+        """),
+        stdin=subprocess.PIPE,
+    )
+    read_until(process, "→")
+    process.stderr.close()
+    process.stdin.write("\n")
+    process.stdin.close()
+    assert process.wait(30) == 5
+    assert len(exchanges(tmp_path / "s.cachediag")) == 3
 
 
 def test_an_upstream_that_is_down_is_no_traceback(record):
