@@ -4,7 +4,7 @@
 of compare. All are frozen: a stage returns a new value, it never changes one it was given.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -166,6 +166,8 @@ class Part:
     """Its blocks; paths and spans are relative to the item, `message` is None."""
     digest: bytes
     """Digest of the blocks' roles and contents: equal digests are the same to every cache."""
+    role: str
+    """Who says it; empty where it holds nothing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,16 +178,18 @@ class Run:
     path: str
     """JSON path of the array, or of the value itself where it is no array."""
     parts: tuple[Part, ...]
+    base: int
+    """Offset of the array in the raw body."""
     starts: tuple[int, ...]
-    """Offset of each part in the raw body."""
-    indexes: tuple[int, ...] | None
+    """Offset of each part in the array, so that prompts can share this too."""
+    indexes: Sequence[int] | None
     """Index of each part in its array; None where the value is no array."""
     is_messages: bool = False
     """The parts are messages, so that an index is a message's number."""
 
     def place(self, number: int) -> tuple[Block, ...]:
         """The blocks of one part, with their paths and spans in the whole body."""
-        start = self.starts[number]
+        start = self.base + self.starts[number]
         index = None if self.indexes is None else self.indexes[number]
         base = self.path if index is None else f"{self.path}[{index}]"
         message = index if self.is_messages else None
@@ -229,14 +233,20 @@ class Prompt:
         """How many blocks there are."""
         return sum(len(part.blocks) for run in self.runs for part in run.parts)
 
-    def section(self, section: Section) -> list[tuple[Run, int]]:
-        """The parts of one section: their run, and their number in it."""
-        return [
-            (run, number)
-            for run in self.runs
-            if run.section == section
-            for number in range(len(run.parts))
-        ]
+    def parts(self, section: Section) -> tuple[Part, ...]:
+        """The parts of one section."""
+        runs = [run.parts for run in self.runs if run.section == section]
+        return runs[0] if len(runs) == 1 else tuple(part for parts in runs for part in parts)
+
+    def place(self, section: Section, first: int = 0) -> list[Block]:
+        """The blocks of one section, from one of its parts on, placed in the body."""
+        placed: list[Block] = []
+        for run in self.runs:
+            if run.section == section:
+                for number in range(first, len(run.parts)):
+                    placed += run.place(number)
+                first = max(0, first - len(run.parts))
+        return placed
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:

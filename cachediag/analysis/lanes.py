@@ -7,6 +7,7 @@ several senders interleave within milliseconds; then tools, system prompt and co
 from dataclasses import dataclass
 from typing import Literal
 
+from cachediag.analysis.prefixes import Prefixes, shared_head
 from cachediag.analysis.traits import Traits
 
 __all__ = ["Kind", "Lanes", "Place"]
@@ -43,29 +44,6 @@ class _Lane:
     kind: Kind
     latest: int
     traits: Traits
-    way: list[int]
-
-
-class _Prefixes:
-    """The prefixes of all requests so far, each with the latest request that begins with it."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[tuple[int, bytes], int] = {}
-        self.latest: dict[int, int] = {}
-        self.ended: dict[int, int] = {}
-        """The latest request that is just this prefix."""
-
-    def way(self, digests: tuple[bytes, ...]) -> list[int]:
-        """The number of each prefix of a request: equal numbers, equal prefixes."""
-        way, number = [], 0
-        for digest in digests:
-            number = self._numbers.setdefault((number, digest), len(self._numbers) + 1)
-            way.append(number)
-        return way
-
-    def add(self, index: int, way: list[int]) -> None:
-        self.latest.update(dict.fromkeys(way, index))
-        self.ended.update(dict.fromkeys(way[-1:], index))
 
 
 class Lanes:
@@ -77,7 +55,7 @@ class Lanes:
 
     def __init__(self) -> None:
         self._lanes: list[_Lane] = []
-        self._prefixes = _Prefixes()
+        self._prefixes = Prefixes()
 
     def add(self, index: int, traits: Traits) -> Place:
         """Place the next request.
@@ -91,14 +69,13 @@ class Lanes:
         lane = self._find(traits)
         latest = lane.latest if lane else None
         is_first = lane is None or not (traits.opens_with_summary or traits.continues(lane.traits))
-        way = self._prefixes.way(traits.digests)
-        shared, parent = self._parent(way, lane)
+        shared, parent = self._parent(traits, lane)
         kind = self._kind(traits, lane)
         if lane is None:
-            lane = _Lane(self._name(kind, traits), kind, index, traits, way)
+            lane = _Lane(self._name(kind, traits), kind, index, traits)
             self._lanes.append(lane)
-        lane.latest, lane.traits, lane.way = index, traits, way
-        self._prefixes.add(index, way)
+        lane.latest, lane.traits = index, traits
+        self._prefixes.add(index, traits.digests)
         return Place(lane.name, kind, parent, shared, latest, is_first=is_first)
 
     def _find(self, traits: Traits) -> _Lane | None:
@@ -113,17 +90,14 @@ class Lanes:
         alone = (lane for lane in candidates if lane.kind == "auxiliary")
         return next(alone, None) if traits.is_single_turn and not traits.tools else None
 
-    def _parent(self, way: list[int], lane: _Lane | None) -> tuple[int, int | None]:
-        depth = len(way)
-        while depth and way[depth - 1] not in self._prefixes.latest:
-            depth -= 1
-        if depth and way[depth - 1] in self._prefixes.ended:
-            # Of those that share as much, the one that this request appends to.
-            return depth, self._prefixes.ended[way[depth - 1]]
-        own = _shared(way, lane.way) if lane else 0
-        if lane is not None and own >= depth:
-            return own, lane.latest
-        return (depth, self._prefixes.latest[way[depth - 1]]) if depth else (0, None)
+    def _parent(self, traits: Traits, lane: _Lane | None) -> tuple[int, int | None]:
+        found = self._prefixes.longest(traits.digests)
+        # Of those that share as much, the one that this request appends to, then the lane's own.
+        if lane is not None and not found.is_whole:
+            own = shared_head(traits.digests, lane.traits.digests)
+            if own >= found.shared:
+                return own, lane.latest
+        return found.shared, found.request
 
     def _kind(self, traits: Traits, lane: _Lane | None) -> Kind:
         if traits.request_class in _CLASSES:
@@ -166,15 +140,3 @@ def _same_sender(a: Traits, b: Traits) -> bool:
     if a.agent or b.agent:
         return a.agent == b.agent
     return a.same_agent(b)
-
-
-def _shared(a: list[int], b: list[int]) -> int:
-    """How many parts at the head two requests share."""
-    low, high = 0, min(len(a), len(b))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[middle - 1] == b[middle - 1]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

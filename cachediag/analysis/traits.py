@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
+from operator import attrgetter
 
 from cachediag.compare.detectors.patterns import mask
 from cachediag.model import Block, ExchangeInfo, Json, Part, Prompt
@@ -27,6 +29,7 @@ _TELLING = 12
 _MOSTLY = 0.5
 _HEAD = 400
 _REMEMBERED = 4096
+_DIGEST = attrgetter("digest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +51,8 @@ class Traits:
     """The last block of the first user message: the task that was set."""
     opens_with_summary: bool
     """The first user message tells of a conversation before: the history was compacted."""
-    said: frozenset[bytes]
-    """Digests of every message of the model."""
+    talk: tuple[Part, ...]
+    """The messages."""
     digests: tuple[bytes, ...]
     """Digest of every part, in cache order."""
 
@@ -70,7 +73,11 @@ class Traits:
 
     def continues(self, other: "Traits") -> bool:
         """Whether this request is a later turn of the other's conversation."""
-        return self.opening == other.opening or bool(self.said & other.said)
+        return self.opening == other.opening or bool(self.said() & other.said())
+
+    def said(self) -> frozenset[bytes]:
+        """Digests of every message of the model."""
+        return frozenset(part.digest for part in self.talk if part.role == "assistant")
 
     def goes_on_from(self, other: "Traits") -> bool:
         """Whether this request's history holds the other's newest message."""
@@ -79,7 +86,7 @@ class Traits:
     @property
     def is_single_turn(self) -> bool:
         """The model has not spoken yet."""
-        return not self.said
+        return all(part.role != "assistant" for part in self.talk)
 
 
 def _share(a: frozenset[str], b: frozenset[str]) -> float:
@@ -93,30 +100,23 @@ def traits(info: ExchangeInfo, prompt: Prompt) -> Traits:
         info: what was recorded beside its body.
         prompt: its prompt, as the profile arranges it.
     """
-    parts = [part for run in prompt.runs for part in run.parts]
-    system = tuple(p for run in prompt.runs if run.section == "system" for p in run.parts)
-    tools = tuple(p for run in prompt.runs if run.section == "tools" for p in run.parts)
-    talk = (p for run in prompt.runs if run.section == "messages" for p in run.parts)
-    opening = next((part for part in talk if _role(part) == "user"), None)
+    system, talk = prompt.parts("system"), prompt.parts("messages")
+    opening = next((part for part in talk if part.role == "user"), None)
     return Traits(
         session=info.headers.get(_SESSION),
         agent=info.headers.get(_AGENT),
         request_class=info.headers.get(_CLASS),
         is_subagent=_AGENT in info.headers or any(_SUBAGENT.search(p.raw) for p in system),
         is_count=info.endpoint == "count_tokens",
-        tools=_names(tools),
+        tools=_names(prompt.parts("tools")),
         system=_telling_lines(system),
         is_title=any(_TITLE.search(text[:_HEAD]) for p in system for text in _texts(p)),
         opening=_task(opening) if opening else b"",
         opens_with_summary=bool(opening)
         and any(_SUMMARY.search(text[:_HEAD]) for text in _texts(opening)),
-        said=frozenset(part.digest for part in parts if _role(part) == "assistant"),
-        digests=tuple(part.digest for part in parts),
+        talk=talk,
+        digests=tuple(map(_DIGEST, chain.from_iterable(run.parts for run in prompt.runs))),
     )
-
-
-def _role(part: Part) -> str:
-    return part.blocks[0].role if part.blocks else ""
 
 
 def _task(opening: Part) -> bytes:

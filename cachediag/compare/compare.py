@@ -1,16 +1,18 @@
 """Hold two prompts against each other."""
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 
 from cachediag.compare import sections
 from cachediag.compare.causes import causes, marked_volatile, parameters
 from cachediag.compare.comparison import Comparison, Entry, Stretch, shared_after
 from cachediag.compare.harmless import harmless, other_fields
-from cachediag.model import Prompt, Run, Section
-from cachediag.protocol import jsontext
+from cachediag.model import Part, Prompt, Section
 from cachediag.render import Profile, default_profile
 
 __all__ = ["compare"]
+
+_BLOCKS = attrgetter("blocks")
 
 
 def compare(
@@ -37,7 +39,6 @@ def compare(
         _stretch(a, b, "messages", sections.messages if one_talk else sections.other_talk),
     )
     breaks = [*parameters(a, b), *causes(stretches, b)]
-    offset = _first_difference(a.body, b.body)
     undone = {(finding.code, finding.path) for finding in breaks}
     return Comparison(
         profile=profile.name,
@@ -52,8 +53,7 @@ def compare(
         other_fields=other_fields(a, b),
         shared_blocks=shared_after(stretches, ()),
         reusable_blocks=shared_after(stretches, undone),
-        first_difference=offset,
-        first_path=None if offset is None else jsontext.path_at(b.body, offset),
+        first_difference=_first_difference(a.body, b.body),
     )
 
 
@@ -64,15 +64,10 @@ def _stretch(
     entries: Callable[[sections.Rest], list[Entry]],
 ) -> Stretch:
     """Set aside the parts at the head that are the same to the byte, align what follows."""
-    x, y = a.section(section), b.section(section)
-    head = _same_parts(x, y)
-    blocks = sum(len(run.parts[number].blocks) for run, number in y[:head])
+    head = _same_parts(a.parts(section), b.parts(section))
+    blocks = sum(map(len, map(_BLOCKS, b.parts(section)[:head])))
     rest = sections.Rest(
-        [block for run, number in x[head:] for block in run.place(number)],
-        [block for run, number in y[head:] for block in run.place(number)],
-        later=b,
-        head=head,
-        head_blocks=blocks,
+        a.place(section, head), b.place(section, head), later=b, head=head, head_blocks=blocks
     )
     found = tuple(entries(rest)) if rest.a or rest.b else ()
     return Stretch(
@@ -84,15 +79,25 @@ def _stretch(
     )
 
 
-def _same_parts(a: list[tuple[Run, int]], b: list[tuple[Run, int]]) -> int:
-    """How many parts at the head are the same to the byte."""
-    count = 0
-    for (run_a, i), (run_b, j) in zip(a, b, strict=False):
-        x, y = run_a.parts[i], run_b.parts[j]
-        if x is not y and (x.raw != y.raw or x.digest != y.digest):
-            break
-        count += 1
-    return count
+def _same_parts(a: tuple[Part, ...], b: tuple[Part, ...]) -> int:
+    """How many parts at the head are the same to the byte.
+
+    Parts of one parser are one object where they are the same, which tuples compare at once.
+    """
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    while low < min(len(a), len(b)) and _same_part(a[low], b[low]):
+        low += 1
+    return low
+
+
+def _same_part(a: Part, b: Part) -> bool:
+    return a is b or (a.raw == b.raw and a.digest == b.digest)
 
 
 def _reordered(tools: Sequence[Entry]) -> bool:
@@ -104,7 +109,11 @@ def _first_difference(a: bytes, b: bytes) -> int | None:
     """Offset of the first byte that differs; the shorter length where one begins the other."""
     if a == b:
         return None
-    low, high = 0, min(len(a), len(b))
+    low, step, end = 0, 1024, min(len(a), len(b))
+    # Differences are mostly near the head: look further only as long as there is none.
+    while low < end and a[low : low + step] == b[low : low + step]:
+        low, step = min(end, low + step), step * 2
+    high = min(end, low + step)
     while low < high:
         middle = (low + high + 1) // 2
         if a[low:middle] == b[low:middle]:

@@ -106,8 +106,13 @@ class Comparison:
     """The same once every `break` is undone."""
     first_difference: int | None = None
     """Offset of the first raw byte of `b` that differs; None where the bodies are equal."""
-    first_path: str | None = None
-    """JSON path of that byte in `b`."""
+
+    @property
+    def first_path(self) -> str | None:
+        """JSON path of that byte in `b`. Looks through the body to find it."""
+        if self.first_difference is None:
+            return None
+        return jsontext.path_at(self.b.body, self.first_difference)
 
     @property
     def breaks(self) -> tuple[Finding, ...]:
@@ -165,8 +170,7 @@ def rebuild(comparison: Comparison, undone: Collection[Cause]) -> tuple[Block, .
     """
     built: list[Block] = []
     for stretch in comparison.stretches:
-        for run, number in comparison.b.section(stretch.section)[: stretch.head]:
-            built += run.place(number)
+        built += comparison.b.place(stretch.section)[: stretch.head_blocks]
         built += _rebuilt(stretch, undone)
     return tuple(built)
 

@@ -21,3 +21,8 @@ class Field:
     """The value may be one item instead of an array."""
     leads_with_system: Callable[[Part], bool] | None = None
     """Which of the first items belong to the system prompt; None where none can."""
+
+    @property
+    def key(self) -> str:
+        """What tells its items from those of another field."""
+        return f"{self.blocks.__module__}.{self.name}"

@@ -31,6 +31,7 @@ _WHITE = re.compile(rb"[ \t\r\n]*")
 _KEY = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _COLON = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*")
 _COMMA = re.compile(rb"[ \t\r\n]*,?[ \t\r\n]*")
+_OPENINGS = (b"{", b'"', b"[")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 _array = msgspec.json.Decoder(list[msgspec.Raw])
@@ -119,29 +120,44 @@ def items(body: bytes, span: Span) -> Iterator[Span]:
     Raises:
         InputError: the value is no array, or not JSON.
     """
-    lengths = _lengths(body, span)
+    return items_after(body, span.start, span)
+
+
+def items_after(body: bytes, position: int, span: Span) -> Iterator[Span]:
+    """The spans of an array's items behind one of them.
+
+    Args:
+        body: the whole body.
+        position: offset of the array's first byte, or of the byte behind one of its items.
+        span: the array.
+
+    Raises:
+        InputError: the value is no array, or not JSON.
+    """
+    at_start = position == span.start
+    position = _skip_white(body, position + 1) if at_start else _skip(_COMMA, body, position)
+    lengths = _lengths(b"[" + body[position : span.end])
     if lengths is None:
-        yield from _items_standard(body, span)
+        yield from _items_standard(body, position, span)
         return
-    position = _skip_white(body, span.start + 1)
     for length in lengths:
-        yield Span(position, position + length)
-        position = _skip(_COMMA, body, position + length)
+        end = position + length
+        yield Span(position, end)
+        # Compact JSON needs no search for what stands between.
+        is_compact = body[end : end + 1] == b"," and body[end + 1 : end + 2] in _OPENINGS
+        position = end + 1 if is_compact else _skip(_COMMA, body, end)
 
 
-def _lengths(body: bytes, span: Span) -> list[int] | None:
+def _lengths(array: bytes) -> list[int] | None:
     try:
-        return [
-            len(memoryview(raw)) for raw in _array.decode(memoryview(body)[span.start : span.end])
-        ]
+        return [len(memoryview(raw)) for raw in _array.decode(array)]
     except (msgspec.DecodeError, RecursionError):
         return None
 
 
-def _items_standard(body: bytes, span: Span) -> Iterator[Span]:
+def _items_standard(body: bytes, position: int, span: Span) -> Iterator[Span]:
     if not isinstance(_decode_standard(body[span.start : span.end]), list):
         raise InputError(f"expected an array at byte {span.start}", remedy="Give a request body.")
-    position = _skip_white(body, span.start + 1)
     text = body.decode("latin-1")
     while body[position : position + 1] != b"]":
         end = _standard.raw_decode(text, position)[1]
@@ -155,7 +171,6 @@ def members(body: bytes, span: Span) -> Iterator[tuple[str, Span]]:
     Raises:
         InputError: the value is no object, or not JSON.
     """
-    raws: dict[str, msgspec.Raw] = {}
     try:
         raws = _object.decode(memoryview(body)[span.start : span.end])
     except (msgspec.DecodeError, RecursionError):
@@ -163,21 +178,39 @@ def members(body: bytes, span: Span) -> Iterator[tuple[str, Span]]:
             raise InputError(
                 f"expected an object at byte {span.start}", remedy="Give a request body."
             ) from None
+        return _members_standard(body, span)
+    return iter(_members_by_length(body, span, raws) or _members_standard(body, span))
+
+
+def _members_by_length(
+    body: bytes, span: Span, raws: dict[str, msgspec.Raw]
+) -> list[tuple[str, Span]] | None:
+    """The members, their values' lengths as decoded; None where a key is repeated.
+
+    Of a repeated key only the last value is known, so that the walk ends elsewhere.
+    """
+    found: list[tuple[str, Span]] = []
     position = _skip_white(body, span.start + 1)
-    text: str | None = None
     while (key := _KEY.match(body, position)) is not None:
         name: str = decode(key.group())
         start = _skip(_COLON, body, key.end())
-        raw = memoryview(raws.get(name, b""))
-        # A repeated key has only its last value in `raws`; a value is self-delimiting, so equal
-        # bytes here are this very value.
-        if len(raw) > 1 and body[start : start + len(raw)] == raw and raw[0] in b'"[{':
-            end = start + len(raw)
-        else:
-            # latin-1 maps byte to character one to one, so character offsets are byte offsets.
-            text = text if text is not None else body.decode("latin-1")
-            end = _standard.raw_decode(text, start)[1]
-        yield name, Span(start, end)
+        raw = raws.get(name)
+        if raw is None or len(found) == len(raws):
+            return None
+        end = start + len(memoryview(raw))
+        found.append((name, Span(start, end)))
+        position = _skip(_COMMA, body, end)
+    return found if len(found) == len(raws) and position == span.end - 1 else None
+
+
+def _members_standard(body: bytes, span: Span) -> Iterator[tuple[str, Span]]:
+    # latin-1 maps byte to character one to one, so character offsets are byte offsets.
+    text = body.decode("latin-1")
+    position = _skip_white(body, span.start + 1)
+    while (key := _KEY.match(body, position)) is not None:
+        start = _skip(_COLON, body, key.end())
+        end = _standard.raw_decode(text, start)[1]
+        yield decode(key.group()), Span(start, end)
         position = _skip(_COMMA, body, end)
 
 

@@ -1,18 +1,20 @@
 """A request body of any of the protocols → `Prompt`."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import takewhile
 
 from cachediag.errors import InputError
-from cachediag.model import Block, Endpoint, Part, Prompt, Run
+from cachediag.model import Block, Endpoint, Part, Prompt, Run, Section
 from cachediag.protocol import chat, jsontext, messages, responses
 from cachediag.protocol.blocks import Place, top_level
 from cachediag.protocol.endpoint import endpoint_of_body
 from cachediag.protocol.fields import Field
 from cachediag.protocol.jsontext import Span
 
-__all__ = ["Parser", "parse", "part_digest"]
+__all__ = ["Parser", "parse", "part"]
 
 _FIELDS: dict[Endpoint, tuple[Field, ...]] = {
     "messages": messages.FIELDS,
@@ -20,6 +22,10 @@ _FIELDS: dict[Endpoint, tuple[Field, ...]] = {
     "chat": chat.FIELDS,
     "responses": responses.FIELDS,
 }
+# Arrays that later bodies may begin with; the lanes of a session take turns.
+_RECENT = 8
+_NEARLY = 2
+_BEHIND = (b",", b"]", b" ", b"\n", b"\r", b"\t")
 
 
 def parse(body: bytes, endpoint: Endpoint | None = None) -> Prompt:
@@ -31,7 +37,8 @@ class Parser:
     """Parses the bodies of a session, each tool, system block and message of them once."""
 
     def __init__(self) -> None:
-        self._parts: dict[tuple[Field, bytes], Part] = {}
+        self._parts: dict[tuple[str, bytes], Part] = {}
+        self._recent: dict[Field, deque[_Array]] = {}
 
     def parse(self, body: bytes, endpoint: Endpoint | None = None) -> Prompt:
         """Turn a request body into its blocks in cache order.
@@ -82,41 +89,116 @@ class Parser:
         opening = body[at.start : at.start + 1]
         if opening == b"n":
             return
-        if opening != b"[" and not field.may_be_single:
-            raise InputError(f"expected an array at byte {at.start}", remedy="Give a request body.")
-        spans = list(jsontext.items(body, at)) if opening == b"[" else [at]
-        parts = [self._part(field, body[span.start : span.end]) for span in spans]
+        if opening != b"[":
+            if not field.may_be_single:
+                raise InputError(
+                    f"expected an array at byte {at.start}", remedy="Give a request body."
+                )
+            single = self._part(field, body[at.start : at.end])
+            yield Run(field.section, field.name, (single,), at.start, (0,), None, field.is_messages)
+            return
+        array = self._array(body, field, at)
         leading = 0
         if field.leads_with_system:
-            leading = sum(1 for _ in takewhile(field.leads_with_system, parts))
-        for section, first, last in (
-            ("system", 0, leading),
-            (field.section, leading, len(parts)),
-        ):
-            if last > first:
-                yield Run(
-                    section=section,  # type: ignore[arg-type]
-                    path=field.name,
-                    parts=tuple(parts[first:last]),
-                    starts=tuple(span.start for span in spans[first:last]),
-                    indexes=tuple(range(first, last)) if opening == b"[" else None,
-                    is_messages=field.is_messages,
-                )
+            leading = sum(1 for _ in takewhile(field.leads_with_system, array.parts))
+        if leading:
+            yield _slice(array, field, at.start, "system", range(leading))
+        if leading < len(array.parts):
+            yield _slice(array, field, at.start, field.section, range(leading, len(array.parts)))
+
+    def _array(self, body: bytes, field: Field, at: Span) -> "_Array":
+        """The parts of an array; those at the head that an array before had are taken from it."""
+        recent = self._recent.setdefault(field, deque(maxlen=_RECENT))
+        known, known_array = 0, None
+        for earlier in recent:
+            shared = earlier.shared_parts(body, at)
+            if shared > known:
+                known, known_array = shared, earlier
+            if known and known + _NEARLY >= len(earlier.parts):
+                break
+        first = at.start if known_array is None else at.start + known_array.ends[known - 1]
+        spans = list(jsontext.items_after(body, first, at))
+        parts = tuple(self._part(field, body[span.start : span.end]) for span in spans)
+        starts = tuple(span.start - at.start for span in spans)
+        ends = tuple(span.end - at.start for span in spans)
+        if known_array is not None:
+            parts = known_array.parts[:known] + parts
+            starts = known_array.starts[:known] + starts
+            ends = known_array.ends[:known] + ends
+        made = _Array(body, at.start, parts, starts, ends)
+        recent.appendleft(made)
+        return made
 
     def _part(self, field: Field, raw: bytes) -> Part:
-        part = self._parts.get((field, raw))
-        if part is None:
-            part = self._parts[field, raw] = _new_part(field, raw)
-        return part
+        known = self._parts.get((field.key, raw))
+        if known is None:
+            known = self._parts[field.key, raw] = _new_part(field, raw)
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Array:
+    """An array of an earlier body: where its items stood, and what they became."""
+
+    body: bytes
+    base: int
+    parts: tuple[Part, ...]
+    starts: tuple[int, ...]
+    """Offset of each item from the array's first byte."""
+    ends: tuple[int, ...]
+
+    def shared_parts(self, body: bytes, at: Span) -> int:
+        """How many items at the head an array of another body has in common, to the byte."""
+        low, high = 0, len(self.ends)
+        # Nearly always all but the last items are the same.
+        for count in (high, high - 1, high - 2):
+            if count > 0 and self._is_head(body, at, count):
+                return count
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self._is_head(body, at, middle):
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    def _is_head(self, body: bytes, at: Span, count: int) -> bool:
+        # With the byte behind, which ends a number: `[1` is no head of `[12`.
+        size = self.ends[count - 1]
+        head = self.body[self.base : self.base + size]
+        behind = body[at.start + size : at.start + size + 1]
+        return at.start + size < at.end and body.startswith(head, at.start) and behind in _BEHIND
+
+
+def _slice(array: _Array, field: Field, base: int, section: Section, numbers: range) -> Run:
+    everything = len(numbers) == len(array.parts)
+    taken = slice(numbers.start, numbers.stop)
+    return Run(
+        section=section,
+        path=field.name,
+        parts=array.parts if everything else array.parts[taken],
+        base=base,
+        starts=array.starts if everything else array.starts[taken],
+        indexes=numbers,
+        is_messages=field.is_messages,
+    )
 
 
 def _new_part(field: Field, raw: bytes) -> Part:
-    blocks = tuple(field.blocks(Place(raw, Span(0, len(raw)), "", "")))
-    return Part(raw, blocks, part_digest(blocks))
+    return part(raw, tuple(field.blocks(Place(raw, Span(0, len(raw)), "", ""))))
 
 
-def part_digest(blocks: Iterable[Block]) -> bytes:
-    """What two parts have in common that are the same to every cache."""
+def part(raw: bytes, blocks: tuple[Block, ...]) -> Part:
+    """A part of these blocks.
+
+    Args:
+        raw: the item's own JSON.
+        blocks: what a backend makes of it.
+    """
+    return Part(raw, blocks, _digest(blocks), blocks[0].role if blocks else "")
+
+
+def _digest(blocks: Iterable[Block]) -> bytes:
     digest = blake2b(digest_size=16)
     for block in blocks:
         digest.update(block.role.encode("utf-8", "surrogatepass") + b"\0" + block.canonical + b"\0")

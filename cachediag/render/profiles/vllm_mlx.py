@@ -13,7 +13,7 @@ from functools import lru_cache
 from cachediag.errors import UsageError
 from cachediag.model import Block, Part, Prompt, Run
 from cachediag.protocol import jsontext
-from cachediag.protocol.parse import part_digest
+from cachediag.protocol.parse import part as make_part
 
 __all__ = ["VllmMlx"]
 
@@ -69,7 +69,7 @@ def _talk(run: Run) -> Run | None:
 
 
 def _is_system(part: Part) -> bool:
-    return bool(part.blocks) and part.blocks[0].role == "system"
+    return part.role == "system"
 
 
 def _only(run: Run, numbers: list[int]) -> Run | None:
@@ -93,7 +93,7 @@ def _stripped(part: Part, *, anchored: bool) -> Part:
     blocks = tuple(kept for block in part.blocks if (kept := _without(block, pattern)) is not None)
     if blocks == part.blocks:
         return part
-    return replace(part, blocks=blocks, digest=part_digest(blocks))
+    return make_part(part.raw, blocks)
 
 
 def _without(block: Block, pattern: re.Pattern[str]) -> Block | None:
