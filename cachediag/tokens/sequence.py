@@ -1,29 +1,47 @@
 """Token sequences that share their pieces, so that a long session is held once.
 
-A chat template parts messages with special tokens, and a byte-pair encoder never merges across
-one. So a prompt is a sequence of chunks, each encoded on its own and remembered by its content:
-two prompts of one conversation hold the very same chunks up to where they part.
+A prompt is a sequence of chunks, each encoded on its own and remembered by its content. One
+encoder makes one chunk of one text, so two prompts of one conversation hold the very same objects
+up to where they part, and are compared by identity.
 """
 
 from array import array
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import accumulate
+from operator import attrgetter
+from typing import TypeAlias, TypeVar
 
-__all__ = ["Chunk", "TokenSequence"]
+__all__ = ["Chunk", "Run", "TokenSequence", "agreement"]
+
+_FIRST_STEP = 64
+_DIGEST_SIZE = 8
+
+_Slices = TypeVar("_Slices", "array[int]", "tuple[Chunk, ...]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chunk:
-    """A run of tokens that begins and ends at a special token, or is one.
+    """A run of tokens that is encoded alone as it is in every prompt.
 
-    Made once for each content by an encoder; `digest` tells two apart by content.
+    An encoder makes one object for each content.
     """
 
     ids: "array[int]"
     """Token ids, typecode `I`."""
     digest: bytes
+    """Tells the text from every other."""
+    size: int = 0
+    """Characters of the text."""
+
+
+Run: TypeAlias = tuple[tuple[Chunk, ...], Sequence[int]]
+"""Chunks that follow one another, and the offset of each in its prompt; one more offset is the end
+of the last."""
+
+_ids = attrgetter("ids")
+_digest = attrgetter("digest")
 
 
 class TokenSequence:
@@ -33,17 +51,22 @@ class TokenSequence:
 
     def __init__(self, chunks: Iterable[Chunk]) -> None:
         self.chunks = tuple(chunks)
-        self.starts = (0, *accumulate(len(chunk.ids) for chunk in self.chunks))
+        self.starts = tuple(accumulate(map(len, map(_ids, self.chunks)), initial=0))
         """`starts[n]` is the offset of chunk n; one more entry is the length of the whole."""
-        running, chain = blake2b(digest_size=12), []
-        for chunk in self.chunks:
-            running.update(chunk.digest)
-            chain.append(running.digest())
-        self._chain = tuple(chain)
+        self._chain: tuple[bytes, ...] | None = None
 
     @property
     def chain(self) -> tuple[bytes, ...]:
-        """Per chunk the digest of all chunks up to it: equal digests, equal prefixes."""
+        """Per chunk a key of all chunks up to it: equal heads have equal keys.
+
+        Two heads that differ have one key by a chance of 2**-64. The keys are of this process: do
+        not store them.
+        """
+        if self._chain is None:
+            keys = array("q", accumulate(map(hash, map(_digest, self.chunks)), _link)).tobytes()
+            self._chain = tuple(
+                keys[at : at + _DIGEST_SIZE] for at in range(0, len(keys), _DIGEST_SIZE)
+            )
         return self._chain
 
     def __len__(self) -> int:
@@ -56,26 +79,58 @@ class TokenSequence:
     def shared(self, other: "TokenSequence") -> int:
         """How many tokens at the head two sequences have in common.
 
-        Equal chunks are found by halving, tokens are compared in the first chunks that differ.
+        The cost is that of what is shared. Chunks that are one object are passed over; from there
+        on ids are compared, so that it does not matter how either text was cut.
         """
-        low, high = 0, min(len(self._chain), len(other.chain))
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self._chain[middle - 1] == other.chain[middle - 1]:
-                low = middle
-            else:
-                high = middle - 1
-        return self.starts[low] + _shared_ids(self._rest(low), other._rest(low))
-
-    def _rest(self, first: int) -> Iterator[int]:
-        for chunk in self.chunks[first:]:
-            yield from chunk.ids
+        equal = self.starts[_common(self.chunks, other.chunks)]
+        return agreement((self.chunks, self.starts), (other.chunks, other.starts), equal)
 
 
-def _shared_ids(a: Iterable[int], b: Iterable[int]) -> int:
-    count = 0
-    for x, y in zip(a, b, strict=False):
-        if x != y:
+def _link(head: int, key: int) -> int:
+    # Of numbers, unlike of strings, Python's hash does as well as one that is made for the purpose,
+    # and the strings' own keys are secret.
+    return hash((head, key))
+
+
+def agreement(a: Run, b: Run, at: int) -> int:
+    """The offset up to which two runs agree, wherever either one's chunks end.
+
+    Args:
+        a: one run.
+        b: the other.
+        at: an offset in both, up to which they are known to agree.
+
+    Returns:
+        The offset of the first token that differs, or the end of the shorter run.
+    """
+    (a_chunks, a_starts), (b_chunks, b_starts) = a, b
+    end = min(a_starts[-1], b_starts[-1])
+    while at < end:
+        x, y = _from(a_chunks, a_starts, at), _from(b_chunks, b_starts, at)
+        equal = _common(x, y)
+        at += equal
+        if equal < min(len(x), len(y)):
             break
-        count += 1
-    return count
+    return at
+
+
+def _from(chunks: tuple[Chunk, ...], starts: Sequence[int], at: int) -> "array[int]":
+    """The ids from an offset to the end of the chunk that holds it."""
+    index = bisect_right(starts, at) - 1
+    return chunks[index].ids[at - starts[index] :]
+
+
+def _common(a: _Slices, b: _Slices) -> int:
+    """Length of the common head, by slices, which are compared without running any Python."""
+    low, step, least = 0, _FIRST_STEP, min(len(a), len(b))
+    while low < least and a[low : low + step] == b[low : low + step]:
+        low += step
+        step *= 2
+    high = min(low + step, least)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return min(low, least)
