@@ -5,7 +5,6 @@ import pytest
 from cachediag.capture.proxy import Forward, Reverse
 from cachediag.capture.recording import confdir, plan_forward, plan_reverse, recording
 from cachediag.errors import UsageError
-from cachediag.model import Exchange
 from cachediag.session import Session
 
 
@@ -65,7 +64,7 @@ def test_a_forward_plan_with_another_server_tells_the_client(serve):
 
 def test_a_recording_stores_tells_and_counts(serve, tmp_path):
     server = serve(lambda request, reply: reply.body(b"{}"))
-    stored: list[Exchange] = []
+    stored: list[object] = []
     path = tmp_path / "x.cachediag"
     with recording(
         path,
