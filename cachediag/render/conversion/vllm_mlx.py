@@ -1,0 +1,316 @@
+"""What vllm-mlx does between the body of a request and its chat template, release by release.
+
+Read in the released packages, and held against them by the live tests: `api/anthropic_adapter.py`
+(`/v1/messages` → chat), `api/utils.py` (`extract_multimodal_content`), `server.py`
+(`_normalize_messages`, forced tools), `api/prompt_canonicalize.py`, `engine/simple.py` and
+`engine/chat_template_safety.py`. Source: https://pypi.org/project/vllm-mlx/
+
+- Texts of a message are joined by a line end, and stand before its tool results.
+- Without a tool parser that knows the model's own format (`--tool-call-parser`), calls and results
+  are written into the text: `[Calling tool: NAME(JSON)]`, `[Tool Result (ID)]: …`.
+- From 0.2.8 messages of one role that follow one another become one, a blank line between them;
+  until 0.5.0 tool results too, and of two assistant messages only the first keeps its calls.
+- The billing header: kept before 0.2.8; from 0.2.8 deleted wherever it stands in the top-level
+  system text; from 0.5.0 at the start of a line; from 0.4.0 at the start of a line in any system
+  message of any protocol.
+- A tool result that a chat client sends as a list of parts is printed as Python prints the list.
+- From 0.5.0 every system message of `/v1/messages` is moved to the front.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from cachediag.model import Json, Part, Prompt, Run
+from cachediag.protocol import jsontext
+from cachediag.render.conversion.chat import ChatRules, chat_tool, chat_turns
+from cachediag.render.conversion.messages import MessageRules, messages_tool, messages_turns
+from cachediag.render.conversion.reading import Reader, system_turn
+from cachediag.render.rendered import Piece
+from cachediag.render.turns import Talk, Tool, Turn, cut, joined, shifted, without
+
+__all__ = ["VllmMlxConversion"]
+
+_ANYWHERE = re.compile(r"x-anthropic-billing-header:[^\n]*\n?")
+_AT_LINE_START = re.compile(r"(?im)^x-anthropic-billing-header:[^\n]*(?:\n|\Z)")
+
+_CALL_NAMED = (
+    "[IMPORTANT INSTRUCTION] You MUST call the `{0}` function. Do NOT respond with plain text. "
+    "Respond ONLY with a tool call to `{0}`. This is mandatory."
+)
+_CALL_ANY = (
+    "[IMPORTANT INSTRUCTION] You MUST call at least one of the available tools. Do NOT respond "
+    "with plain text only."
+)
+
+
+class _Forced(NamedTuple):
+    """What `tool_choice` demands: no tools at all, one of them, or any."""
+
+    none: bool = False
+    name: str | None = None
+    required: bool = False
+
+
+class VllmMlxConversion:
+    """One release's conversion. Remembers what it has converted.
+
+    Args:
+        release: the release, such as `(0, 6, 0)`.
+        native_tools: the tool parser hands calls and results to the template as such.
+    """
+
+    def __init__(self, release: tuple[int, ...], *, native_tools: bool) -> None:
+        self._release = release
+        self._native = native_tools
+        self._readers: dict[bool, Reader] = {}
+        self._edited: dict[tuple[Turn, re.Pattern[str]], Turn] = {}
+        self._merged: dict[tuple[Turn, Turn, int], Turn] = {}
+        self._fronted: dict[tuple[tuple[Turn, int], ...], Turn] = {}
+        self._instructed: dict[tuple[Turn | None, str], Turn] = {}
+
+    def talk(self, prompt: Prompt, *, thinks: bool) -> Talk:
+        """All that the template is given for a request.
+
+        Args:
+            prompt: the request.
+            thinks: the server's own choice of `enable_thinking`: false for models whose name
+                says `coder`.
+        """
+        reader = self._reader(streams=self._streams(prompt))
+        turns, firsts = self._turns(reader, prompt)
+        if self._release >= (0, 4, 0):
+            for number, turn in enumerate(turns):
+                if turn.role == "system":
+                    turns[number] = self._without(turn, _AT_LINE_START)
+        forced, tools = _forced(prompt), reader.tools(prompt)
+        if forced.none and self._release >= (0, 2, 8):
+            tools = ()
+        forces = self._release >= (0, 3, 0) and bool(tools)
+        if forces and (forced.name or forced.required):
+            tools = self._force(forced, tools, turns, firsts)
+        options = self._options(prompt, thinks=thinks)
+        if forces and forced.name:
+            options["enable_thinking"] = False
+        return Talk(tools, turns, firsts, options)
+
+    def _streams(self, prompt: Prompt) -> bool:
+        """Whether a request takes the streaming path, which from 0.2.8 all with tools do."""
+        if prompt.params.get("stream") == b"true":
+            return True
+        tools = any(run.path == "tools" and run.parts for run in prompt.runs)
+        return tools and self._release >= (0, 2, 8) and not _forced(prompt).none
+
+    def _options(self, prompt: Prompt, *, thinks: bool) -> dict[str, Json]:
+        params, chat = prompt.params, prompt.endpoint == "chat"
+        options: dict[str, Json] = {"enable_thinking": thinks if self._streams(prompt) else True}
+        asked = jsontext.decode(params.get("enable_thinking", b"null"))
+        if chat and self._release >= (0, 2, 8) and isinstance(asked, bool):
+            options["enable_thinking"] = asked
+        effort = jsontext.decode(params.get("reasoning_effort", b"null"))
+        if chat and self._release >= (0, 5, 0) and effort is not None:
+            options["reasoning_effort"] = effort
+        more = jsontext.decode(params.get("chat_template_kwargs", b"null"))
+        if isinstance(more, dict) and self._release >= ((0, 2, 9) if chat else (0, 3, 0)):
+            options.update(more)
+        return options
+
+    def _turns(self, reader: Reader, prompt: Prompt) -> tuple[list[Turn], list[int]]:
+        turns, firsts = list[Turn](), list[int]()
+        system = reader.system(prompt)
+        if system is not None:
+            turns.append(self._stripped(system[0]))
+            firsts.append(system[1])
+        merges = self._release >= (0, 2, 8)
+        fronts = self._release >= (0, 5, 0) and prompt.endpoint != "chat"
+        moved: list[tuple[Turn, int]] = []
+        for made, number in reader.messages(prompt):
+            if fronts and made and made[0].role == "system":
+                moved.extend((turn, number) for turn in made)
+            elif merges and turns and made and made[0].role == turns[-1].role:
+                for turn in made:
+                    self._add(turn, number, turns, firsts)
+            else:
+                turns.extend(made)
+                firsts.extend([number] * len(made))
+        if moved:
+            self._front(moved, turns, firsts)
+        return turns, firsts
+
+    def _stripped(self, system: Turn) -> Turn:
+        """The top-level system text as the adapter leaves it."""
+        if self._release < (0, 2, 8):
+            return system
+        return self._without(system, _AT_LINE_START if self._release >= (0, 5, 0) else _ANYWHERE)
+
+    def _without(self, turn: Turn, pattern: re.Pattern[str]) -> Turn:
+        key = (turn, pattern)
+        if key not in self._edited:
+            content = without(turn.content, pattern)
+            self._edited[key] = turn if content is turn.content else turn.saying(content)
+        return self._edited[key]
+
+    def _add(self, turn: Turn, number: int, turns: list[Turn], firsts: list[int]) -> None:
+        """Add a turn, or join it to the one before where both have one role."""
+        if turns and self._merges(turns[-1], turn):
+            key = (turns[-1], turn, number - firsts[-1])
+            if key not in self._merged:
+                more = shifted(turn.content, number - firsts[-1])
+                self._merged[key] = turns[-1].saying(joined((turns[-1].content, more), "\n\n"))
+            turns[-1] = self._merged[key]
+        else:
+            turns.append(turn)
+            firsts.append(number)
+
+    def _merges(self, before: Turn, turn: Turn) -> bool:
+        if before.role != turn.role or self._release < (0, 2, 8):
+            return False
+        if before.is_list or turn.is_list:
+            return False
+        if self._release < (0, 6, 0):
+            return True
+        return turn.role in ("system", "user", "assistant") and not (before.calls or turn.calls)
+
+    def _front(self, moved: list[tuple[Turn, int]], turns: list[Turn], firsts: list[int]) -> None:
+        """Make one system message at the front of all there are."""
+        if turns and turns[0].role == "system":
+            moved.insert(0, (turns.pop(0), firsts.pop(0)))
+        key = tuple(moved)
+        if key not in self._fronted:
+            texts = [shifted(turn.content, first) for turn, first in moved if turn.text]
+            self._fronted[key] = Turn.of("system", joined(texts, "\n\n"))
+        turns.insert(0, self._fronted[key])
+        firsts.insert(0, 0)
+
+    def _force(
+        self, forced: _Forced, tools: tuple[Tool, ...], turns: list[Turn], firsts: list[int]
+    ) -> tuple[Tool, ...]:
+        """Tell the model to call a tool: at the end of the first system message."""
+        text = _CALL_NAMED.format(forced.name) if forced.name else _CALL_ANY
+        place = next((n for n, turn in enumerate(turns) if turn.role == "system"), None)
+        system = None if place is None else turns[place]
+        key = (system, text)
+        if key not in self._instructed:
+            self._instructed[key] = (
+                Turn.of("system", (Piece(text, None),))
+                if system is None
+                else system.saying((*system.content, Piece(f"\n\n{text}", None)))
+            )
+        if place is None:
+            turns.insert(0, self._instructed[key])
+            firsts.insert(0, 0)
+        else:
+            turns[place] = self._instructed[key]
+        if forced.name is None:
+            return tools
+        return tuple(tool for tool in tools if tool.value["function"]["name"] == forced.name)
+
+    def _reader(self, *, streams: bool) -> Reader:
+        if streams not in self._readers:
+            self._readers[streams] = self._new_reader(streams=streams)
+        return self._readers[streams]
+
+    def _new_reader(self, *, streams: bool) -> Reader:
+        messages = MessageRules(
+            keeps_empty=self._release < (0, 5, 0), media_speaks=self._release >= (0, 6, 0)
+        )
+        closes = streams and self._release >= (0, 4, 0)
+        printed = _as_dict if self._native else _as_object
+        chat = ChatRules(
+            wraps_arguments=closes,
+            prints_part=_as_string if self._native and closes else printed,
+        )
+
+        def finish(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
+            finished, firsts = list[Turn](), list[int]()
+            for turn in turns:
+                self._add(self._finished(turn, closes=closes), 0, finished, firsts)
+            return tuple(finished)
+
+        def system(run: Run) -> Turn | None:
+            return system_turn(run, "\n")
+
+        def chat_definition(part: Part, number: int) -> Tool | None:
+            return chat_tool(part, number, rewritten=True)
+
+        return Reader(
+            system=system,
+            messages=lambda part: finish(messages_turns(part, messages)),
+            message_tool=messages_tool,
+            chat=lambda part: finish(chat_turns(part, chat)),
+            chat_tool=chat_definition,
+        )
+
+    def _finished(self, turn: Turn, *, closes: bool) -> Turn:
+        if turn.role == "developer" and self._release >= (0, 2, 8):
+            turn = Turn.of("system", turn.content)
+        if not self._native:
+            turn = _in_words(turn)
+        if closes and turn.role == "assistant" and "<think>" in turn.text:
+            turn = _thinking_closed(turn)
+        return turn
+
+
+_PART_FIELDS = ("type", "text", "image_url", "video", "video_url", "audio_url")
+
+
+def _fields(part: Json) -> list[tuple[str, Json]]:
+    part = part if isinstance(part, dict) else {}
+    return [(name, part.get(name)) for name in _PART_FIELDS]
+
+
+def _as_object(part: Json) -> str:
+    return f"ContentPart({', '.join(f'{name}={value!r}' for name, value in _fields(part))})"
+
+
+def _as_dict(part: Json) -> str:
+    return repr(dict(_fields(part)))
+
+
+def _as_string(part: Json) -> str:
+    """The part went through JSON, which has no way to write it but as a string."""
+    return repr(" ".join(f"{name}={value!r}" for name, value in _fields(part)))
+
+
+def _in_words(turn: Turn) -> Turn:
+    """A turn whose calls, or whose result, are written into its text."""
+    if turn.role == "tool":
+        opening = f"[Tool Result ({turn.extra.get('tool_call_id', '')})]: "
+        return Turn.of("user", (Piece(opening, turn.first), *turn.content))
+    if turn.role != "assistant" or not turn.calls:
+        return turn
+    calls = [(Piece(f"[Calling tool: {c.name}({c.spelled})]", c.block),) for c in turn.calls]
+    texts: list[Sequence[Piece]] = [turn.content] if turn.text else []
+    return Turn.of("assistant", joined([*texts, *calls], "\n"))
+
+
+def _thinking_closed(turn: Turn) -> Turn:
+    """A turn that opens thinking and calls a tool in its text, with the thinking closed before."""
+    text = turn.text
+    call, opened, closed = (text.find("<tool_call>"), text.rfind("<think>"), text.rfind("</think>"))
+    if call < 0 or closed >= opened:
+        return turn
+    at = call if call > opened else len(text)
+    middle = Piece("</think>", turn.first)
+    return turn.saying((*cut(turn.content, 0, at), middle, *cut(turn.content, at, len(text))))
+
+
+def _forced(prompt: Prompt) -> _Forced:
+    raw = prompt.params.get("tool_choice")
+    choice: Json = None if raw is None else jsontext.decode(raw)
+    if prompt.endpoint in ("messages", "count_tokens"):
+        choice = _as_chat(choice)
+    if isinstance(choice, dict) and choice.get("type") == "function":
+        function = choice.get("function")
+        name = function.get("name") if isinstance(function, dict) else None
+        return _Forced(name=name)
+    return _Forced(none=choice == "none", required=choice == "required")
+
+
+def _as_chat(choice: Json) -> Json:
+    if not isinstance(choice, Mapping):
+        return None
+    kind = choice.get("type", "auto")
+    if kind == "tool":
+        return {"type": "function", "function": {"name": choice.get("name", "")}}
+    return {"any": "required", "none": "none"}.get(str(kind), "auto")

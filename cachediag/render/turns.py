@@ -1,0 +1,164 @@
+"""The chat form in which a server hands a request to a chat template.
+
+Blocks are counted from the first block of the message that a turn was made of, so that a turn is
+made once for each content and shared by all prompts that hold it.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from cachediag.model import Json
+from cachediag.render.rendered import Piece
+
+__all__ = [
+    "Call",
+    "Talk",
+    "Tool",
+    "Turn",
+    "cut",
+    "dumped",
+    "joined",
+    "shifted",
+    "text_of",
+    "without",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tool:
+    """A tool's definition as the template is given it."""
+
+    value: Json
+    block: int
+    """Number of its block in the prompt."""
+    json: str
+    """The value as the templates' `tojson` writes it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """A tool call of an assistant turn."""
+
+    name: str
+    arguments: Json
+    """A string where the server hands them on undecoded."""
+    block: int
+    id: str = ""
+    spelled: str = ""
+    """The arguments as the JSON text that the server has of them before it decodes it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Turn:
+    """One message as the template is given it."""
+
+    role: str
+    content: tuple[Piece, ...]
+    text: str
+    """The content in one piece."""
+    calls: tuple[Call, ...] = ()
+    thinking: str | None = None
+    """The message's `reasoning_content`; None where it has none."""
+    thinking_block: int | None = None
+    extra: Mapping[str, Json] = field(default_factory=dict)
+    """What else the template is given of the message: `tool_call_id`, `name`."""
+    is_list: bool = False
+    """The template is given a list of parts, and `text` is how that list prints."""
+
+    @classmethod
+    def of(
+        cls,
+        role: str,
+        content: Iterable[Piece],
+        calls: Iterable[Call] = (),
+        *,
+        thinking: Piece | None = None,
+        extra: Mapping[str, Json] | None = None,
+        is_list: bool = False,
+    ) -> "Turn":
+        """A turn of some pieces."""
+        pieces = tuple(content)
+        return cls(
+            role=role,
+            content=pieces,
+            text=text_of(pieces),
+            calls=tuple(calls),
+            thinking=thinking.text if thinking else None,
+            thinking_block=thinking.block if thinking else None,
+            extra=extra or {},
+            is_list=is_list,
+        )
+
+    def saying(self, content: Iterable[Piece]) -> "Turn":
+        """The same turn with another content."""
+        pieces = tuple(content)
+        return replace(self, content=pieces, text=text_of(pieces))
+
+    @property
+    def first(self) -> int | None:
+        """The first block it was made of; None where it was made of none."""
+        numbers = [piece.block for piece in self.content if piece.block is not None]
+        numbers += [call.block for call in self.calls]
+        numbers += [self.thinking_block] if self.thinking_block is not None else []
+        return min(numbers, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """All that a template is given for one request."""
+
+    tools: tuple[Tool, ...]
+    turns: Sequence[Turn]
+    firsts: Sequence[int]
+    """For each turn the number of the block that its blocks count from."""
+    options: Mapping[str, Json] = field(default_factory=dict)
+    """Further variables of the template, such as `enable_thinking`."""
+
+
+def dumped(value: Json) -> str:
+    """JSON as the templates' `tojson` writes it: spaces after `,` and `:`, no escapes."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def text_of(pieces: Iterable[Piece]) -> str:
+    """The text of pieces that follow one another."""
+    return "".join(piece.text for piece in pieces)
+
+
+def joined(groups: Iterable[Sequence[Piece]], by: str) -> tuple[Piece, ...]:
+    """Pieces of several texts, with a text between each two that belongs to the later one."""
+    made: list[Piece] = []
+    for number, group in enumerate(groups):
+        if number:
+            made.append(Piece(by, group[0].block if group else None))
+        made.extend(group)
+    return tuple(made)
+
+
+def shifted(pieces: Iterable[Piece], by: int) -> tuple[Piece, ...]:
+    """Pieces whose blocks are counted from another first block."""
+    return tuple(
+        piece if piece.block is None else Piece(piece.text, piece.block + by) for piece in pieces
+    )
+
+
+def cut(pieces: Iterable[Piece], start: int, end: int) -> tuple[Piece, ...]:
+    """The pieces of `text[start:end]`, where `text` is the pieces' own."""
+    made, at = [], 0
+    for text, block in pieces:
+        low, high = max(start - at, 0), min(end - at, len(text))
+        if low < high:
+            made.append(Piece(text[low:high], block))
+        at += len(text)
+    return tuple(made)
+
+
+def without(pieces: tuple[Piece, ...], pattern: re.Pattern[str]) -> tuple[Piece, ...]:
+    """The pieces without what a pattern finds in their text."""
+    text, made, at = text_of(pieces), list[Piece](), 0
+    for found in pattern.finditer(text):
+        made.extend(cut(pieces, at, found.start()))
+        at = found.end()
+    return (*made, *cut(pieces, at, len(text))) if at else pieces
