@@ -24,7 +24,7 @@ from mitmproxy.connection import ConnectionState
 from mitmproxy.master import Master
 from mitmproxy.options import Options
 from mitmproxy.proxy import server
-from mitmproxy.proxy.mode_specs import ReverseMode
+from mitmproxy.proxy.mode_specs import ProxyMode, ReverseMode
 
 from cachediag.capture.redact import scrub
 
@@ -86,6 +86,8 @@ async def _serve(
         master.addons.add(*through, *addons)
         master.addons.add(_Started(master, proxyserver, started))
         master.options.update(**options)
+        for mode in master.options.mode:
+            _listen_on_tcp_alone(mode)
         if "tcp_timeout" in master.options:
             master.options.update(tcp_timeout=_IDLE_SECONDS)
         else:
@@ -99,6 +101,18 @@ async def _serve(
     finally:
         await proxyserver.servers.update([])
         await _hang_up(proxyserver)
+
+
+def _listen_on_tcp_alone(mode: str) -> None:
+    """Open no UDP port for an https origin.
+
+    mitmproxy would, for HTTP/3, though the client is given an http address. The threads of that
+    server outlive the event loop and, in one run of twenty, crash the interpreter as it exits.
+    """
+    # Cached there: it is the instance that mitmproxy will use.
+    parsed = ProxyMode.parse(mode)
+    if parsed.transport_protocol == "both":
+        object.__setattr__(parsed, "transport_protocol", "tcp")
 
 
 async def _hang_up(proxyserver: Proxyserver) -> None:

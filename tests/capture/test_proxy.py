@@ -151,6 +151,13 @@ def test_loopback(host, loopback):
     assert is_loopback(host) is loopback
 
 
+def test_no_udp_port_is_opened_for_an_https_origin(confdir):
+    with running_proxy(Reverse(("https://127.0.0.1:9",)), addons=[], confdir=confdir) as proxy:
+        address = ("127.0.0.1", urlsplit(proxy.base_url).port)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind(address)
+
+
 def test_an_address_that_is_none(confdir):
     with (
         pytest.raises(UsageError, match="not an address"),
