@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachediag.protocol.endpoint import endpoint_of, endpoint_of_body
@@ -99,6 +99,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(JSON, JSON, JSON)
 def test_no_body_is_too_odd(messages: object, tools: object, given_input: object) -> None:
     body = {"messages": messages, "tools": tools, "input": given_input}

@@ -3,7 +3,7 @@ import random
 
 import pytest
 import zstandard
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachediag.session.delta import Base, Recent, decode, encode, pieces_of
@@ -23,6 +23,7 @@ def base(number: int, content: bytes, depth: int = 0) -> Base:
     return Base(number, content, depth, pieces_of(content))
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200), st.none() | st.binary(max_size=200), st.sampled_from([3, 12]))
 def test_what_is_encoded_is_decoded(content: bytes, earlier: bytes | None, level: int) -> None:
     data = encode(content, earlier, level)

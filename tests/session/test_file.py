@@ -265,7 +265,9 @@ pieces = st.binary(max_size=60) | st.sampled_from([b'"', b'"' + b"long piece " *
 any_body = st.lists(pieces, max_size=6).map(b"".join)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.lists(st.tuples(any_body, any_body), max_size=8), st.integers(0, 8), st.booleans())
 def test_any_bodies_come_back(
     tmp_path: Path, pairs: list[tuple[bytes, bytes]], reopened_at: int, compacted: bool
@@ -562,7 +564,9 @@ def test_damage_to_one_body_leaves_the_others_readable_and_recording_going(path:
         assert session.exchange(2).request == b"third"
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.data())
 def test_no_damage_to_the_file_gets_through(tmp_path: Path, data: st.DataObject) -> None:
     whole = tmp_path / "whole.cachediag"

@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachediag.capture.exchange import Secrets
@@ -188,6 +188,7 @@ json_values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(json_values, st.booleans(), st.booleans())
 def test_no_record_is_too_odd(value: object, spaced: bool, ascii_only: bool) -> None:
     separators = (" , ", " : ") if spaced else (",", ":")
