@@ -1,0 +1,115 @@
+"""The encoder, which encodes each piece of a session's text once.
+
+A prompt is cut before every special token, and at further places where the tokenizer shows some.
+What stands between two cuts is encoded alone and remembered by its content, and the parts' ids in
+turn are the ids of the whole.
+"""
+
+from array import array
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from itertools import pairwise
+
+from cachediag.tokens.sequence import Chunk, TokenSequence
+from cachediag.tokens.special import pattern
+from cachediag.tokens.tokenizers import Tokenizer
+
+__all__ = ["Encoder"]
+
+_LEAST = 1024
+"""Characters of a chunk before it is cut where it need not be."""
+_HELD = 1 << 24
+"""Characters of the texts that are remembered whole."""
+
+
+class Encoder:
+    """Encodes by one tokenizer, and remembers what it has encoded.
+
+    Chunks grow with new text alone: four bytes a token, and some two hundred a chunk.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self._special = pattern(tokenizer.special)
+        self._chunks: dict[bytes, Chunk] = {}
+        self._texts: dict[str, tuple[Chunk, ...]] = {}
+        self._held = 0
+        heads = {text[0] for text in tokenizer.special}
+        inner = {character for text in tokenizer.special for character in text[1:]}
+        # None can begin in one text and end in the next if one begins there.
+        self._special_apart = not heads & inner
+        self._cuts_apart = tokenizer.cuts is not None and not any(map(str.isspace, heads | inner))
+
+    def chunks(self, text: str) -> tuple[Chunk, ...]:
+        """The chunks of a text that begins at a special token, or where a prompt begins."""
+        found = self._texts.get(text)
+        if found is None:
+            found = tuple(map(self._chunk, self._cut(text)))
+            self._remember(text, found)
+        return found
+
+    def sequence(self, texts: Iterable[str]) -> TokenSequence:
+        """The tokens of the texts in a row, taken as one text.
+
+        Text that comes again costs next to nothing, where its neighbours are the same or begin at
+        a place where the whole can be cut.
+        """
+        chunks: list[Chunk] = []
+        run: list[str] = []
+        for text in filter(None, texts):
+            if run and self._is_apart(run[-1], text):
+                chunks += self.chunks("".join(run))
+                run = []
+            run.append(text)
+        chunks += self.chunks("".join(run))
+        return TokenSequence(chunks)
+
+    def characters(self, text: str, token: int) -> int:
+        """Characters of a whole prompt before one of its tokens; its length past the last."""
+        start = 0
+        for chunk in self.chunks(text):
+            if token < len(chunk.ids):
+                part = text[start : start + chunk.size]
+                return start + self.tokenizer.characters(part, token)
+            token -= len(chunk.ids)
+            start += chunk.size
+        return start
+
+    def _is_apart(self, before: str, after: str) -> bool:
+        """Whether the whole can be cut between two texts."""
+        if self._special is not None and self._special.match(after):
+            return self._special_apart
+        if not self._cuts_apart:
+            return False
+        if after[0] == " ":
+            return not before[-1].isspace()
+        return before[-1] == "\n" and not after[0].isspace() and after[0] != "/"
+
+    def _cut(self, text: str) -> Iterator[str]:
+        starts = [] if self._special is None else [m.start() for m in self._special.finditer(text)]
+        for start, end in pairwise(sorted({0, *starts, len(text)})):
+            yield from self._cut_further(text, start, end)
+
+    def _cut_further(self, text: str, start: int, end: int) -> Iterator[str]:
+        cuts = self.tokenizer.cuts
+        while cuts is not None and (found := cuts.search(text, start + _LEAST, end)):
+            place = found.start() if found[0] == " " else found.end()
+            yield text[start:place]
+            start = place
+        yield text[start:end]
+
+    def _chunk(self, text: str) -> Chunk:
+        digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        found = self._chunks.get(digest)
+        if found is None:
+            found = Chunk(array("I", self.tokenizer.encode(text)), digest, len(text))
+            self._chunks[digest] = found
+        return found
+
+    def _remember(self, text: str, chunks: tuple[Chunk, ...]) -> None:
+        # Forgetting is cheap: the chunks stay, and the text is only cut anew.
+        self._held += len(text)
+        if self._held > _HELD:
+            self._texts.clear()
+            self._held = len(text)
+        self._texts[text] = chunks
