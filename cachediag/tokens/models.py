@@ -27,6 +27,8 @@ def find_model(name: str) -> Path | None:
         UsageError: several organisations' models have this name.
     """
     organisation, _, model = name.rpartition("/")
+    if not model:
+        return None
     found = [*_in_hub(organisation, model), *_in_lm_studio(organisation, model)]
     owners = sorted({owner for owner, _ in found})
     if len(owners) > 1:
@@ -64,7 +66,7 @@ def _in_lm_studio(organisation: str, model: str) -> Iterator[tuple[str, Path]]:
 
 
 def _literal(name: str) -> str:
-    """A name as a glob pattern; any, where it is not given."""
+    """A name as a glob pattern; that of any name, where it is empty."""
     return "".join(f"[{c}]" if c in "*?[" else c for c in name) or "*"
 
 

@@ -9,11 +9,7 @@ from typing import Protocol
 
 from cachediag.errors import InputError, UsageError
 from cachediag.tokens.models import find_model, model_config
-from cachediag.tokens.tokenizers.claude import claude
-from cachediag.tokens.tokenizers.openai import openai
-from cachediag.tokens.tokenizers.qwen import qwen
-from cachediag.tokens.tokenizers.rank_file import rank_file
-from cachediag.tokens.tokenizers.tokenizer_json import tokenizer_json
+from cachediag.tokens.tokenizers import claude, openai, qwen, rank_file, tokenizer_json
 
 __all__ = ["TOKENIZERS", "Tokenizer", "tokenizer"]
 
@@ -56,14 +52,14 @@ class Tokenizer(Protocol):
 
 
 TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {
-    "qwen2": partial(qwen, "qwen2"),
-    "qwen2.5": partial(qwen, "qwen2.5"),
-    "qwen3": partial(qwen, "qwen3"),
-    "qwen3.5": partial(qwen, "qwen3.6"),
-    "qwen3.6": partial(qwen, "qwen3.6"),
-    "o200k": partial(openai, "o200k"),
-    "cl100k": partial(openai, "cl100k"),
-    "claude": claude,
+    "qwen2": partial(qwen.load, "qwen2"),
+    "qwen2.5": partial(qwen.load, "qwen2.5"),
+    "qwen3": partial(qwen.load, "qwen3"),
+    "qwen3.5": partial(qwen.load, "qwen3.6"),
+    "qwen3.6": partial(qwen.load, "qwen3.6"),
+    "o200k": partial(openai.load, "o200k"),
+    "cl100k": partial(openai.load, "cl100k"),
+    "claude": claude.load,
 }
 
 _FAMILY = re.compile(r"(?:.*/)?(qwen(?:2|2\.5|3|3\.5|3\.6))-[^/]*", re.IGNORECASE)
@@ -90,7 +86,7 @@ def tokenizer(spec: str) -> Tokenizer:
     if (family := _FAMILY.fullmatch(spec)) is not None:
         return TOKENIZERS[family[1].lower()]()
     if spec.startswith("claude-"):
-        return claude(spec)
+        return claude.load(spec)
     raise UsageError(
         f"no tokenizer, file or downloaded model is called {spec!r}",
         remedy=f"Choose one of {', '.join(TOKENIZERS)}, or give a tokenizer.json, a tiktoken rank "
@@ -109,5 +105,5 @@ def _from_path(path: Path) -> Tokenizer:
     if not os.access(file, os.R_OK):
         raise InputError("cannot be read", where=str(file), remedy="Check who may read it.")
     if file.suffix == ".json":
-        return tokenizer_json(file, model_config(file.parent))
-    return rank_file(file)
+        return tokenizer_json.load(file, model_config(file.parent))
+    return rank_file.load(file)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from cachediag.tokens.tokenizers.bytepairs import CUTS, BytePairs
 from cachediag.tokens.tokenizers.qwen import rank_encoding
 
-__all__ = ["Claude", "calibrate", "claude"]
+__all__ = ["Claude", "calibrate", "load"]
 
 _OLDER = 1.08
 _NEWER = 1.46
@@ -47,13 +47,15 @@ class Claude:
 
     def characters(self, text: str, token: int) -> int:
         """Characters of a text before an estimated token."""
+        if token >= len(self.encode(text)):
+            return len(text)
         return self._base.characters(text, int(token / self.scale))
 
     def _stretched(self, at: int, length: int) -> int:
         return min(int(at / self.scale), length - 1)
 
 
-def claude(model: str = "claude") -> Claude:
+def load(model: str = "claude") -> Claude:
     """The estimate for a model by its name; the older tokenizer's where the name tells nothing."""
     found = _VERSION.match(model)
     version = (int(found[1]), int(found[2] or 0)) if found else (0, 0)

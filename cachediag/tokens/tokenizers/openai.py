@@ -16,7 +16,7 @@ from pathlib import Path
 from cachediag.errors import UsageError
 from cachediag.tokens.tokenizers.bytepairs import O200K, BytePairs, encoding, read_ranks
 
-__all__ = ["CL100K", "FILES", "OpenAiFile", "openai"]
+__all__ = ["CL100K", "FILES", "OpenAiFile", "load"]
 
 CL100K = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
@@ -61,7 +61,7 @@ FILES = {
 }
 
 
-def openai(name: str) -> BytePairs:
+def load(name: str) -> BytePairs:
     """The tokenizer of one of `FILES`.
 
     Raises:

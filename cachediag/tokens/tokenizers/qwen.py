@@ -16,7 +16,7 @@ from cachediag.tokens.tokenizers.bytepairs import QWEN_2, QWEN_3_5, BytePairs, e
 if TYPE_CHECKING:
     import tiktoken
 
-__all__ = ["SPECIAL", "qwen", "rank_encoding"]
+__all__ = ["SPECIAL", "load", "rank_encoding"]
 
 _CHAT = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 _VISION = tuple(
@@ -49,7 +49,7 @@ SPECIAL = {
 _NEWEST = "qwen3.6"
 
 
-def qwen(generation: str) -> BytePairs:
+def load(generation: str) -> BytePairs:
     """The tokenizer of a generation, one of `SPECIAL`."""
     name = "qwen3_6" if generation == _NEWEST else "qwen"
     return BytePairs(generation, rank_encoding(name), SPECIAL[generation], nfc=True)

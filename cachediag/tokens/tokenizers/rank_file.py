@@ -11,7 +11,7 @@ from cachediag.tokens.tokenizers.bytepairs import QWEN_2, QWEN_3_5, BytePairs, e
 from cachediag.tokens.tokenizers.openai import FILES
 from cachediag.tokens.tokenizers.qwen import SPECIAL
 
-__all__ = ["rank_file"]
+__all__ = ["load"]
 
 _KNOWN = {
     151_643: (QWEN_2, SPECIAL["qwen3"], True),
@@ -21,7 +21,7 @@ _KNOWN = {
 }
 
 
-def rank_file(path: Path) -> BytePairs:
+def load(path: Path) -> BytePairs:
     """The tokenizer of a rank file; one of Qwen 2 to 3 is taken to be Qwen 3's.
 
     Raises:

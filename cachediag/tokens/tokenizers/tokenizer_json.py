@@ -20,12 +20,12 @@ from cachediag.protocol import jsontext
 from cachediag.tokens.tokenizers.bytepairs import PATTERNS, BytePairs, encoding
 from cachediag.tokens.tokenizers.library import Library
 
-__all__ = ["tokenizer_json"]
+__all__ = ["load"]
 
 _NO_FLAGS = ("lstrip", "rstrip", "normalized", "single_word")
 
 
-def tokenizer_json(path: Path, config: Json = None) -> BytePairs | Library:
+def load(path: Path, config: Json = None) -> BytePairs | Library:
     """The tokenizer of a `tokenizer.json`.
 
     Args:
