@@ -12,7 +12,15 @@ from typing import Literal, Protocol
 from cachediag.model import Endpoint, Section
 from cachediag.tokens.sequence import TokenSequence
 
-__all__ = ["Breakpoint", "CacheModel", "CacheRequest", "Lifetime", "PromptBlock", "Reason", "Served"]
+__all__ = [
+    "Breakpoint",
+    "CacheModel",
+    "CacheRequest",
+    "Lifetime",
+    "PromptBlock",
+    "Reason",
+    "Served",
+]
 
 Lifetime = Literal["5m", "1h"]
 

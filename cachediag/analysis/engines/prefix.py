@@ -3,27 +3,31 @@
 import heapq
 from bisect import bisect_right
 from collections.abc import Callable
-from hashlib import blake2b
+from operator import attrgetter
+from typing import TypeAlias
 
 from cachediag.analysis.engines.model import Reason
 from cachediag.errors import UsageError
 from cachediag.tokens.sequence import TokenSequence
 
-__all__ = ["Pending", "at_least", "evicted", "prefix_digest", "window"]
+__all__ = ["Pending", "PrefixKey", "at_least", "evicted", "limit", "prefix_key", "window"]
+
+PrefixKey: TypeAlias = tuple[int, int, int]
+
+_digest = attrgetter("digest")
 
 
-def prefix_digest(tokens: TokenSequence, length: int) -> bytes:
-    """A key of the first tokens of a prompt, at the cost of one chunk.
+def prefix_key(tokens: TokenSequence, length: int) -> PrefixKey:
+    """A key of the first tokens of a prompt, for this process: equal prefixes have equal keys.
 
-    Equal prefixes have equal keys where both prompts are cut into chunks alike, as an encoder
-    cuts them.
+    Both prompts must be cut into chunks alike, as an encoder cuts them. Two prefixes that differ
+    have one key by a chance of 2**-64.
     """
     whole = bisect_right(tokens.starts, length) - 1
-    before = tokens.chain[whole - 1] if whole else b""
     rest = length - tokens.starts[whole]
-    if not rest:
-        return before
-    return blake2b(before + tokens.chunks[whole].ids[:rest].tobytes(), digest_size=16).digest()
+    # Faster, for one prefix of a prompt, than the sequence's own chain, which is made for all.
+    head = hash(tuple(map(_digest, tokens.chunks[:whole])))
+    return length, head, hash(tokens.chunks[whole].ids[:rest].tobytes()) if rest else 0
 
 
 def window(tokens: TokenSequence, start: int, size: int) -> bytes:
@@ -58,6 +62,11 @@ class Pending:
         while self._waiting and (now is None or self._waiting[0][0] <= now):
             heapq.heappop(self._waiting)[2]()
 
+    def wait(self) -> None:
+        """Do what is due next, whenever that is."""
+        if self._waiting:
+            self.run(self._waiting[0][0])
+
 
 def evicted(by: str, lane: str, *, slots: bool = True) -> Reason:
     """Why something that was kept is gone: another lane took its slot, or the lane's own growth."""
@@ -75,3 +84,12 @@ def at_least(least: int, name: str, value: int) -> int:
     if value < least:
         raise UsageError(f"{name} must be at least {least}, not {value}")
     return value
+
+
+def limit(capacity: int | None) -> int | None:
+    """How many tokens a cache may keep; None for no limit.
+
+    Raises:
+        UsageError: it is too small.
+    """
+    return None if capacity is None else at_least(1, "capacity", capacity)

@@ -1,0 +1,103 @@
+"""The table of cache models: one engine a file, named as on the command line.
+
+`NAME[@VERSION][:OPTION=NUMBER[,OPTION=NUMBER]]`, for example `vllm-mlx:slots=1`,
+`vllm:capacity=100000`, `anthropic`, `none`.
+"""
+
+import inspect
+from collections.abc import Callable
+
+from cachediag.analysis.engines.anthropic import Anthropic
+from cachediag.analysis.engines.llama_cpp import LlamaCpp
+from cachediag.analysis.engines.mlx_lm import MlxLm
+from cachediag.analysis.engines.model import (
+    Breakpoint,
+    CacheModel,
+    CacheRequest,
+    Lifetime,
+    PromptBlock,
+    Reason,
+    Served,
+)
+from cachediag.analysis.engines.no_cache import NoCache
+from cachediag.analysis.engines.ollama import Ollama
+from cachediag.analysis.engines.omlx import omlx
+from cachediag.analysis.engines.openai import OpenAI
+from cachediag.analysis.engines.sglang import sglang
+from cachediag.analysis.engines.slots import ConversationSlots, SystemSlots
+from cachediag.analysis.engines.vllm import vllm
+from cachediag.analysis.engines.vllm_mlx import vllm_mlx
+from cachediag.errors import UsageError
+
+__all__ = [
+    "ENGINES",
+    "Breakpoint",
+    "CacheModel",
+    "CacheRequest",
+    "Lifetime",
+    "PromptBlock",
+    "Reason",
+    "Served",
+    "engine",
+]
+
+
+def _mlx_lm(*, slots: int = 10, trim: int = 1) -> CacheModel:
+    return MlxLm(slots=slots, trim=trim)
+
+
+def _lm_studio(*, slots: int = 10, trim: int = 1) -> CacheModel:
+    return MlxLm(slots=slots, trim=trim, name="lm-studio", segments=False)
+
+
+def _none() -> CacheModel:
+    return NoCache()
+
+
+ENGINES: dict[str, Callable[..., CacheModel]] = {
+    "none": _none,
+    "system-slots": SystemSlots,
+    "conversation-slots": ConversationSlots,
+    "vllm-mlx": vllm_mlx,
+    "mlx-lm": _mlx_lm,
+    "lm-studio": _lm_studio,
+    "llama.cpp": LlamaCpp,
+    "ollama": Ollama,
+    "vllm": vllm,
+    "sglang": sglang,
+    "omlx": omlx,
+    "anthropic": Anthropic,
+    "openai": OpenAI,
+}
+
+
+def engine(spec: str) -> CacheModel:
+    """A new cache model, empty, as a specification names it.
+
+    Raises:
+        UsageError: no engine has that name, or it has no such version or option.
+    """
+    head, _, rest = spec.partition(":")
+    name, _, version = head.partition("@")
+    if name not in ENGINES:
+        raise UsageError(
+            f"no cache model is called {name!r}", remedy=f"Choose one of: {', '.join(ENGINES)}."
+        )
+    build = ENGINES[name]
+    known = list(inspect.signature(build).parameters)
+    versions = [version] if version else []
+    if versions and "version" not in known:
+        raise UsageError(f"{name} has no versions", remedy=f"Write {name!r} alone.")
+    known = [option for option in known if option != "version"]
+    options = dict(_option(name, known, part) for part in rest.split(",") if part)
+    return build(*versions, **options)
+
+
+def _option(name: str, known: list[str], text: str) -> tuple[str, int]:
+    key, _, value = text.partition("=")
+    if key not in known:
+        remedy = f"It has: {', '.join(known)}." if known else "It has no options."
+        raise UsageError(f"{name} has no option {key!r}", remedy=remedy)
+    if not value.isdecimal():
+        raise UsageError(f"{key} of {name} must be a number, not {value!r}")
+    return key, int(value)

@@ -1,0 +1,127 @@
+"""Worked examples of https://developers.openai.com/api/docs/guides/prompt-caching."""
+
+import pytest
+
+from cachediag.analysis.engines import PromptBlock, engine
+from cachediag.analysis.engines.openai import openai_rules
+from tests.analysis.engines.prompts import Session, prompt, text
+
+
+def send(session: Session, *parts, roles=None, model: str = "gpt-5.6", **more):
+    """A prompt of one block a message."""
+    tokens = prompt(*parts)
+    roles = roles or ["user"] * len(parts)
+    blocks = tuple(
+        PromptBlock(
+            end,
+            "system" if role == "developer" else "messages",
+            "tool_result" if role == "tool" else "text",
+            role,
+            number,
+        )
+        for number, (end, role) in enumerate(zip(tokens.starts[1:], roles, strict=True))
+    )
+    return session.send(tokens, endpoint="chat", model=model, blocks=blocks, **more)
+
+
+@pytest.mark.parametrize(
+    ("shared", "reused"), [(1023, 0), (1024, 1024), (1151, 1024), (1152, 1152), (1300, 1280)]
+)
+def test_hits_come_in_steps(shared: int, reused: int) -> None:
+    """Cached tokens are 1024, 1152, 1280, 1408 and so on (the page until 2026; up to GPT-5)."""
+    session = Session(engine("openai"))
+    send(session, text(shared), text(2000, 1), model="gpt-4o")
+    assert send(session, text(shared), text(2000, 2), model="gpt-4o").reused == reused
+
+
+def test_the_usage_of_the_documentation() -> None:
+    """The page's example: of a prompt of 2,006 tokens sent again, 1,920 are cached."""
+    session = Session(engine("openai"))
+    send(session, text(2006), model="gpt-4o-2024-08-06")
+    assert send(session, text(2006), model="gpt-4o-2024-08-06").reused == 1920
+
+
+def test_gpt_5_5_has_breakpoints_every_2048_tokens() -> None:
+    session = Session(engine("openai"))
+    send(session, text(5000), text(100, 1), model="gpt-5.5")
+    assert send(session, text(5000), text(100, 2), model="gpt-5.5").reused == 4096
+
+
+def test_from_gpt_5_6_a_prefix_ends_with_a_message() -> None:
+    session = Session(engine("openai"))
+    assert send(session, text(1500), text(100, 1)).created == 1600
+    assert send(session, text(1500), text(100, 1), text(50, 2)).reused == 1600
+    # A shared prefix is not always a cached prefix: nothing was written after the first message.
+    assert send(session, text(1500), text(100, 3)).reused == 0
+
+
+def test_the_developer_messages_at_the_head_are_looked_up() -> None:
+    session, roles = Session(engine("openai")), ["developer", "user"]
+    send(session, text(1500), roles=["developer"])
+    # Nothing but a developer message: the prefix ends with it.
+    assert send(session, text(1500), text(100, 1), roles=roles).reused == 1500
+
+
+def test_tool_results_in_a_row_end_with_the_last() -> None:
+    session = Session(engine("openai"))
+    roles = ["user", "assistant", "tool", "tool"]
+    parts = [text(1500), text(10, 1), text(20, 2), text(30, 3)]
+    assert send(session, *parts, roles=roles).created == 1560
+    grown = send(session, *parts, text(10, 4), text(20, 5), roles=[*roles, "assistant", "tool"])
+    assert grown.reused == 1560
+
+
+@pytest.mark.parametrize(("more", "reused"), [(20, 1500), (21, 0)])
+def test_twenty_earlier_messages_are_looked_up(more: int, reused: int) -> None:
+    session = Session(engine("openai"))
+    send(session, text(1500))
+    messages = [text(10, number) for number in range(1, more + 1)]
+    assert send(session, text(1500), *messages).reused == reused
+
+
+@pytest.mark.parametrize(
+    ("model", "params", "seconds"),
+    [
+        ("gpt-4o", {}, 600),
+        ("gpt-4.1", {"prompt_cache_retention": b'"24h"'}, 1800),
+        ("gpt-5.5", {"prompt_cache_retention": b'"in_memory"'}, 600),
+        ("gpt-5.6", {}, 1800),
+    ],
+)
+def test_an_unused_prefix_expires(model: str, params, seconds: int) -> None:
+    session = Session(engine("openai"))
+
+    def at(started: float):
+        return send(session, text(4096), model=model, params=params, started=started)
+
+    assert at(0).reused == 0
+    assert at(seconds).reused == 4096
+    # Reading it has made its time begin anew.
+    assert at(2 * seconds).reused == 4096
+    served = at(3 * seconds + 1)
+    assert (served.reused, served.reason and served.reason.code) == (0, "M05")
+
+
+def test_shorter_than_the_minimum_is_not_cached() -> None:
+    for model in ("gpt-4o", "gpt-5.6"):
+        session = Session(engine("openai"))
+        send(session, text(1000), model=model)
+        reason = send(session, text(1000), model=model).reason
+        assert reason is not None
+        assert reason.code == "M04"
+
+
+@pytest.mark.parametrize("name", ["reasoning", "prompt_cache_key", "parallel_tool_calls"])
+def test_settings_part_the_cache(name: str) -> None:
+    session = Session(engine("openai"))
+    send(session, text(2048))
+    assert send(session, text(2048), params={name: b'"other"'}).reused == 0
+    assert send(session, text(2048), params={"max_tokens": b"9"}).reused == 2048
+
+
+def test_a_model_is_known_by_the_longest_name() -> None:
+    assert openai_rules("gpt-5.6-sol").interval == 0
+    assert openai_rules("gpt-5.5-pro").interval == 2048
+    assert openai_rules("openai/gpt-5-mini").read == 0.1
+    assert openai_rules("gpt-6.1-sol").read == 0.05
+    assert openai_rules(None).minimum == 1024
