@@ -26,7 +26,7 @@ _SIZE = 60_000
 _REQUESTS = 240
 _WARM_UP = 10
 # A model takes its time to answer, so one request has long been stored when the next one comes.
-_PAUSE_SECONDS = 0.005
+_PAUSE_SECONDS = 0.012
 _STORED_SECONDS = 1.0
 _AIM = 1.1
 _ADDON = Path(__file__).parents[1] / "addons" / "capture.py"
