@@ -127,9 +127,8 @@ def _start(directory: Path, stack: contextlib.ExitStack) -> Mapping[str, int]:
     """Start the server and the proxies; give their ports."""
     server = _serve(stack)
     url = f"http://127.0.0.1:{server}"
-    # Without a line for each request: what is held against the recorder is only passing on.
-    plain = ["-c", _MITMDUMP, "--mode", f"reverse:{url}@127.0.0.1:0", "--set", "flow_detail=0"]
-    plain += ["--set", f"confdir={directory / 'confdir'}"]
+    confdir = f"confdir={directory / 'confdir'}"
+    plain = ["-c", _MITMDUMP, "--mode", f"reverse:{url}@127.0.0.1:0", "--set", confdir]
     file = f"cachediag_file={directory / 'script.cachediag'}"
     session = str(directory / "record.cachediag")
     commands = {
