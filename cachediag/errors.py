@@ -25,7 +25,9 @@ class CachediagError(Exception):
 
     exit_code = 2
 
-    def __init__(self, message: str, *, where: str | None = None, remedy: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, where: str | None = None, remedy: str | None = None
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.where = where
