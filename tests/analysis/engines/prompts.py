@@ -4,6 +4,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from functools import cache
 from hashlib import blake2b
+from typing import Any
 
 from cachediag.analysis.engines import CacheModel, CacheRequest, Served
 from cachediag.tokens.sequence import Chunk, TokenSequence
@@ -41,7 +42,7 @@ class Session:
         self.model = model
         self._seen: list[list[int]] = []
 
-    def send(self, tokens: TokenSequence, lane: str = "main", **more) -> Served:
+    def send(self, tokens: TokenSequence, lane: str = "main", **more: Any) -> Served:
         ids = list(tokens)
         request = CacheRequest(
             index=len(self._seen),
@@ -56,9 +57,9 @@ class Session:
         assert 0 <= served.created_1h <= served.created <= len(ids)
         return served
 
-    def reused(self, tokens: TokenSequence, lane: str = "main", **more) -> int:
+    def reused(self, tokens: TokenSequence, lane: str = "main", **more: Any) -> int:
         return self.send(tokens, lane, **more).reused
 
-    def code(self, tokens: TokenSequence, lane: str = "main", **more) -> str | None:
+    def code(self, tokens: TokenSequence, lane: str = "main", **more: Any) -> str | None:
         reason = self.send(tokens, lane, **more).reason
         return reason.code if reason else None

@@ -19,7 +19,8 @@ class Api:
     """Sends prompts of equal blocks."""
 
     def __init__(self) -> None:
-        self._model, self._seen = Anthropic(), []
+        self._model = Anthropic()
+        self._seen: list[list[int]] = []
 
     def send(self, numbers, *marks, kinds=None, sections=None, size=SIZE, **more) -> Served:
         """A prompt of these blocks, marked at these (counted from 1); 1h marks are negative."""

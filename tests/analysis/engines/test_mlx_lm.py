@@ -1,5 +1,7 @@
 """By `models/cache.py` and `server.py` of mlx-lm 0.31.3 and 0.32.2."""
 
+from typing import Any
+
 from cachediag.analysis.engines import engine
 from cachediag.tokens.sequence import TokenSequence
 from tests.analysis.engines.prompts import Session, prompt, text
@@ -44,7 +46,7 @@ def test_a_reply_that_comes_back_changed_is_trimmed() -> None:
 def test_what_cannot_be_trimmed_is_reused_only_whole() -> None:
     session = Session(engine("mlx-lm:trim=0"))
     tokens = prompt(text(60), text(40, 1))
-    settings = {"endpoint": "chat", "system_length": 60, "history_length": 60}
+    settings: dict[str, Any] = {"endpoint": "chat", "system_length": 60, "history_length": 60}
     session.send(tokens, reply=with_reply(tokens, 2), **settings)
     # Its system text is kept on its own, and the prompt but for its last token.
     served = session.send(prompt(text(60), text(10, 1), text(30, 3)), **settings)
@@ -62,7 +64,8 @@ def test_a_last_message_that_is_no_users_has_no_segments() -> None:
 def test_a_request_with_a_seed_keeps_the_whole_alone() -> None:
     """`_is_batchable`: a seed sends a request to `_serve_single`."""
     session = Session(engine("mlx-lm:trim=0"))
-    tokens, settings = prompt(text(60), text(40, 1)), {"system_length": 60, "history_length": 60}
+    tokens = prompt(text(60), text(40, 1))
+    settings: dict[str, Any] = {"system_length": 60, "history_length": 60}
     session.send(tokens, endpoint="chat", params={"seed": b"1"}, **settings)
     assert session.reused(prompt(text(60), text(9, 2)), endpoint="chat", **settings) == 0
 
@@ -108,6 +111,6 @@ def test_what_is_being_served_cannot_be_found() -> None:
 
 def test_lm_studio_keeps_whole_prompts_alone() -> None:
     session = Session(engine("lm-studio:trim=0"))
-    settings = {"endpoint": "chat", "system_length": 60, "history_length": 60}
+    settings: dict[str, Any] = {"endpoint": "chat", "system_length": 60, "history_length": 60}
     session.send(prompt(text(60), text(40, 1)), **settings)
     assert session.reused(prompt(text(60), text(40, 2)), **settings) == 0

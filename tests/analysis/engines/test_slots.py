@@ -51,7 +51,8 @@ def test_without_a_system_prefix_nothing_is_looked_up() -> None:
 
 def test_a_conversation_keeps_its_slot() -> None:
     session = Session(engine("conversation-slots:slots=2"))
-    head, parts = text(50), {}
+    head = text(50)
+    parts: dict[str, list[range]] = {}
     reused = []
     for turn in range(6):
         lane = "ab"[turn % 2]

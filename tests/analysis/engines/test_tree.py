@@ -5,7 +5,7 @@ from collections import OrderedDict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cachediag.analysis.engines.tree import PrefixTree
+from cachediag.analysis.engines.tree import Held, PrefixTree
 from cachediag.tokens.sequence import TokenSequence
 from tests.analysis.engines.prompts import common, prompt, text
 
@@ -21,7 +21,8 @@ def one_by_one(parts) -> TokenSequence:
 @settings(deadline=None)
 @given(prompts=_PROMPTS, page=st.integers(1, 4), lanes=st.booleans())
 def test_the_longest_prefix_ever_kept_is_found(prompts, page: int, lanes: bool) -> None:
-    tree, kept = PrefixTree(page), []
+    tree = PrefixTree(page)
+    kept: list[list[int]] = []
     for number, parts in enumerate(prompts):
         tokens = prompt(*parts)
         expected = max((common(tokens, old) for old in kept), default=0) // page * page
@@ -128,7 +129,7 @@ def test_no_more_is_kept_than_there_is_room(
     prompts, page: int, capacity: int, whole_leaves: bool, partial: bool
 ) -> None:
     tree = PrefixTree(page, capacity, whole_leaves=whole_leaves, partial=partial)
-    running = []
+    running: list[tuple[Held, TokenSequence]] = []
     for parts, runs_on in prompts:
         tokens = prompt(*parts)
         held = tree.hold(tokens)

@@ -1,5 +1,7 @@
 """By `engine/simple.py` of 0.4.1 and 0.6.0; there is no documentation of these caches."""
 
+from typing import Any
+
 import pytest
 
 from cachediag.analysis.engines import Served, engine
@@ -31,7 +33,9 @@ def test_0_4_keeps_the_history_in_its_key() -> None:
     assert [one.reason and one.reason.code for one in served] == [None, "P06", "P06", "P06"]
     # The same history again, with another last message, is found.
     assert turn(session, 4, history_length=110).reused == 110
-    assert turn(session, 4, history_length=0).reason.code == "P04"
+    reason = turn(session, 4, history_length=0).reason
+    assert reason is not None
+    assert reason.code == "P04"
 
 
 def test_four_prefixes_are_kept_by_default() -> None:
@@ -87,7 +91,11 @@ def test_what_is_not_eligible_is_not_kept() -> None:
 
 
 def test_a_second_request_at_a_time_is_refused() -> None:
-    times = [{"started": 0, "ended": 9}, {"started": 5, "ended": 12}, {"started": 10, "ended": 11}]
+    times: list[dict[str, Any]] = [
+        {"started": 0, "ended": 9},
+        {"started": 5, "ended": 12},
+        {"started": 10, "ended": 11},
+    ]
     session = Session(engine("vllm-mlx"))
     served = [turn(session, number + 1, **time) for number, time in enumerate(times)]
     assert [one.reused for one in served] == [0, 0, 50]
