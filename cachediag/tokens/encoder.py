@@ -18,6 +18,8 @@ __all__ = ["Encoder"]
 
 _LEAST = 1024
 """Characters of a chunk before it is cut where it need not be."""
+_PART = 8
+"""Chunks in a part of a text that is remembered by itself."""
 _HELD = 1 << 24
 """Characters of the texts that are remembered whole."""
 
@@ -33,6 +35,8 @@ class Encoder:
         self._special = pattern(tokenizer.special)
         self._chunks: dict[bytes, Chunk] = {}
         self._texts: dict[str, tuple[Chunk, ...]] = {}
+        self._opening: dict[str, tuple[Chunk, ...]] = {}
+        """Those of the texts before which a prompt can be cut whatever stands there."""
         self._held = 0
         heads = {text[0] for text in tokenizer.special}
         inner = {character for text in tokenizer.special for character in text[1:]}
@@ -44,24 +48,28 @@ class Encoder:
         """The chunks of a text that begins at a special token, or where a prompt begins."""
         found = self._texts.get(text)
         if found is None:
-            found = tuple(map(self._chunk, self._cut(text)))
+            found = tuple([chunk for part in self._parts(text) for chunk in self._part(part)])
             self._remember(text, found)
         return found
 
     def sequence(self, texts: Iterable[str]) -> TokenSequence:
         """The tokens of the texts in a row, taken as one text.
 
-        Text that comes again costs next to nothing, where its neighbours are the same or begin at
-        a place where the whole can be cut.
+        A text that comes again costs next to nothing where it and the next one begin with special
+        tokens, or the whole can be cut between them.
         """
         chunks: list[Chunk] = []
         run: list[str] = []
+        held: tuple[Chunk, ...] | None = None
         for text in filter(None, texts):
-            if run and self._is_apart(run[-1], text):
-                chunks += self.chunks("".join(run))
-                run = []
-            run.append(text)
-        chunks += self.chunks("".join(run))
+            found = self._opening.get(text)
+            if found is None and run and not self._is_apart(run[-1], text):
+                run.append(text)
+                held = None
+                continue
+            chunks += self._together(run) if held is None else held
+            run, held = [text], found
+        chunks += self._together(run) if held is None else held
         return TokenSequence(chunks)
 
     def characters(self, text: str, token: int) -> int:
@@ -75,28 +83,53 @@ class Encoder:
             start += chunk.size
         return start
 
+    def _together(self, run: list[str]) -> tuple[Chunk, ...]:
+        text = "".join(run)
+        found = self.chunks(text)
+        if len(run) == 1 and self._opens(text):
+            self._opening[text] = found
+        return found
+
+    def _opens(self, text: str) -> bool:
+        """Whether a prompt can be cut before a text whatever stands there.
+
+        An estimate is none the worse for being cut anywhere.
+        """
+        if not self.tokenizer.exact:
+            return True
+        return self._special_apart and bool(self._special and self._special.match(text))
+
     def _is_apart(self, before: str, after: str) -> bool:
-        """Whether the whole can be cut between two texts."""
-        if self._special is not None and self._special.match(after):
-            return self._special_apart
+        """Whether a prompt can be cut between two texts."""
+        if self._opens(after):
+            return True
         if not self._cuts_apart:
             return False
         if after[0] == " ":
             return not before[-1].isspace()
         return before[-1] == "\n" and not after[0].isspace() and after[0] != "/"
 
-    def _cut(self, text: str) -> Iterator[str]:
+    def _parts(self, text: str) -> Iterator[str]:
         starts = [] if self._special is None else [m.start() for m in self._special.finditer(text)]
         for start, end in pairwise(sorted({0, *starts, len(text)})):
-            yield from self._cut_further(text, start, end)
+            yield from self._cut(text[start:end], _PART * _LEAST)
 
-    def _cut_further(self, text: str, start: int, end: int) -> Iterator[str]:
-        cuts = self.tokenizer.cuts
-        while cuts is not None and (found := cuts.search(text, start + _LEAST, end)):
+    def _part(self, part: str) -> tuple[Chunk, ...]:
+        if len(part) <= _LEAST:
+            return (self._chunk(part),)
+        found = self._texts.get(part)
+        if found is None:
+            found = tuple(map(self._chunk, self._cut(part, _LEAST)))
+            self._remember(part, found)
+        return found
+
+    def _cut(self, text: str, least: int) -> Iterator[str]:
+        cuts, start = self.tokenizer.cuts, 0
+        while cuts is not None and (found := cuts.search(text, start + least)):
             place = found.start() if found[0] == " " else found.end()
             yield text[start:place]
             start = place
-        yield text[start:end]
+        yield text[start:]
 
     def _chunk(self, text: str) -> Chunk:
         digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
@@ -111,5 +144,6 @@ class Encoder:
         self._held += len(text)
         if self._held > _HELD:
             self._texts.clear()
+            self._opening.clear()
             self._held = len(text)
         self._texts[text] = chunks

@@ -16,7 +16,7 @@ from typing import TypeAlias, TypeVar
 __all__ = ["Chunk", "Run", "TokenSequence", "agreement"]
 
 _FIRST_STEP = 64
-_DIGEST_SIZE = 8
+_KEY_SIZE = 8
 
 _Slices = TypeVar("_Slices", "array[int]", "tuple[Chunk, ...]")
 
@@ -41,7 +41,6 @@ Run: TypeAlias = tuple[tuple[Chunk, ...], Sequence[int]]
 of the last."""
 
 _ids = attrgetter("ids")
-_digest = attrgetter("digest")
 
 
 class TokenSequence:
@@ -63,9 +62,9 @@ class TokenSequence:
         not store them.
         """
         if self._chain is None:
-            keys = array("q", accumulate(map(hash, map(_digest, self.chunks)), _link)).tobytes()
+            keys = array("q", accumulate(self.chunks, _link, initial=0)).tobytes()
             self._chain = tuple(
-                keys[at : at + _DIGEST_SIZE] for at in range(0, len(keys), _DIGEST_SIZE)
+                [keys[at : at + _KEY_SIZE] for at in range(_KEY_SIZE, len(keys), _KEY_SIZE)]
             )
         return self._chain
 
@@ -86,10 +85,10 @@ class TokenSequence:
         return agreement((self.chunks, self.starts), (other.chunks, other.starts), equal)
 
 
-def _link(head: int, key: int) -> int:
-    # Of numbers, unlike of strings, Python's hash does as well as one that is made for the purpose,
-    # and the strings' own keys are secret.
-    return hash((head, key))
+def _link(head: int, chunk: Chunk) -> int:
+    # A chunk's digest is a cryptographic one, and its hash depends on a secret of this process, so
+    # no text can be made to collide.
+    return hash((head, chunk.digest))
 
 
 def agreement(a: Run, b: Run, at: int) -> int:

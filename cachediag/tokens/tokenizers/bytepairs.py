@@ -50,7 +50,7 @@ O200K = (
 PATTERNS = frozenset({QWEN_2, LLAMA_3, QWEN_3_5, O200K})
 
 _PICKED = r"[!#%')+\-13579;=?ACEGIKMOQSUWY\[\]_acegikmoqsuwy{}\u00c0-\u1000\u3001-\ud7ff]"
-CUTS = re.compile(rf"[ \n](?:(?<=\S )|(?<=\n))(?={_PICKED}{{4}})")
+CUTS = re.compile(rf"[ \n](?={_PICKED}{{4}})(?:(?<=\S )|(?<=\n))")
 """Places at which a text can be cut, and either side encoded alone, under each of `PATTERNS`:
 before a space that follows something else, and after a line feed that something other than white
 space or a slash follows.
