@@ -65,12 +65,16 @@ class Rendered:
     """Characters at the head that depend on tools and system messages alone: up to the place
     where the text of the first user message begins, or of the first tool result. None where the
     prompt does not go from system messages to such a message."""
-    last_user: int | None = None
-    """Characters before the text of the last message, where that is the user's; else None."""
+    find_last_user: Callable[[], int | None] = lambda: None
     exact: bool = False
     """The text is what the backend builds, proven against the backend itself; else an estimate."""
     notes: tuple[str, ...] = ()
     """Why it is an estimate, and what is known to differ."""
+
+    @cached_property
+    def last_user(self) -> int | None:
+        """Characters before the text of the last message, where that is the user's; else None."""
+        return self.find_last_user()
 
     @property
     def text(self) -> str:

@@ -20,6 +20,7 @@ __all__ = [
     "cut",
     "dumped",
     "joined",
+    "shared_length",
     "shifted",
     "text_of",
     "without",
@@ -135,6 +136,18 @@ def joined(groups: Iterable[Sequence[Piece]], by: str) -> tuple[Piece, ...]:
             made.append(Piece(by, group[0].block if group else None))
         made.extend(group)
     return tuple(made)
+
+
+def shared_length(a: str, b: str) -> int:
+    """How many characters at the head two texts have in common, found by halving."""
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def shifted(pieces: Iterable[Piece], by: int) -> tuple[Piece, ...]:

@@ -23,7 +23,7 @@ class ChatRules:
     keeps_thinking: bool = False
     """`reasoning_content` is handed to the template."""
     wraps_arguments: bool = False
-    """Arguments that are no JSON object are put into one, under `value`."""
+    """Arguments that are no JSON, or a string, are put into an object, under `value`."""
     prints_part: Callable[[Json], str] | None = None
     """How a part of a tool result prints where the server hands the list of them on; None where
     it joins their texts."""
@@ -105,13 +105,20 @@ def _calls(calls: Json, numbers: dict[str, int], *, wraps: bool) -> list[Call]:
 
 def _decoded(spelled: Json, *, wraps: bool) -> Json:
     """The arguments decoded; as they are where they are no JSON."""
-    if not isinstance(spelled, str):
-        return spelled
+    value = _loaded(spelled)
+    if not wraps or not isinstance(value, str):
+        return value
+    again = _loaded(value)
+    return again if isinstance(again, dict) else {"value": again}
+
+
+def _loaded(value: Json) -> Json:
+    if not isinstance(value, str):
+        return value
     try:
-        value = json.loads(spelled)
+        return json.loads(value)
     except ValueError:
-        value = spelled
-    return {"value": value} if wraps and not isinstance(value, dict) else value
+        return value
 
 
 def chat_tool(part: Part, number: int, *, rewritten: bool) -> Tool | None:

@@ -29,10 +29,10 @@ from cachediag.render.conversion.reading import Reader, system_turn
 from cachediag.render.rendered import Piece
 from cachediag.render.turns import Talk, Tool, Turn, cut, joined, shifted, without
 
-__all__ = ["VllmMlxConversion"]
+__all__ = ["ANYWHERE", "AT_LINE_START", "VllmMlxConversion"]
 
-_ANYWHERE = re.compile(r"x-anthropic-billing-header:[^\n]*\n?")
-_AT_LINE_START = re.compile(r"(?im)^x-anthropic-billing-header:[^\n]*(?:\n|\Z)")
+ANYWHERE = re.compile(r"x-anthropic-billing-header:[^\n]*\n?")
+AT_LINE_START = re.compile(r"(?im)^x-anthropic-billing-header:[^\n]*(?:\n|\Z)")
 
 _CALL_NAMED = (
     "[IMPORTANT INSTRUCTION] You MUST call the `{0}` function. Do NOT respond with plain text. "
@@ -66,6 +66,7 @@ class VllmMlxConversion:
         self._readers: dict[bool, Reader] = {}
         self._edited: dict[tuple[Turn, re.Pattern[str]], Turn] = {}
         self._merged: dict[tuple[Turn, Turn, int], Turn] = {}
+        self._unclosed: dict[Turn, Turn] = {}
         self._fronted: dict[tuple[tuple[Turn, int], ...], Turn] = {}
         self._instructed: dict[tuple[Turn | None, str], Turn] = {}
 
@@ -77,21 +78,20 @@ class VllmMlxConversion:
             thinks: the server's own choice of `enable_thinking`: false for models whose name
                 says `coder`.
         """
-        reader = self._reader(streams=self._streams(prompt))
-        turns, firsts = self._turns(reader, prompt)
+        closes = self._release >= (0, 4, 0) and self._streams(prompt)
+        reader = self._reader(closes=closes)
+        turns, firsts = self._turns(reader, prompt, closes=closes)
         if self._release >= (0, 4, 0):
             for number, turn in enumerate(turns):
                 if turn.role == "system":
-                    turns[number] = self._without(turn, _AT_LINE_START)
+                    turns[number] = self._without(turn, AT_LINE_START)
         forced, tools = _forced(prompt), reader.tools(prompt)
         if forced.none and self._release >= (0, 2, 8):
             tools = ()
         forces = self._release >= (0, 3, 0) and bool(tools)
         if forces and (forced.name or forced.required):
             tools = self._force(forced, tools, turns, firsts)
-        options = self._options(prompt, thinks=thinks)
-        if forces and forced.name:
-            options["enable_thinking"] = False
+        options = self._options(prompt, thinks=thinks, forced=forces and bool(forced.name))
         return Talk(tools, turns, firsts, options)
 
     def _streams(self, prompt: Prompt) -> bool:
@@ -101,12 +101,14 @@ class VllmMlxConversion:
         tools = any(run.path == "tools" and run.parts for run in prompt.runs)
         return tools and self._release >= (0, 2, 8) and not _forced(prompt).none
 
-    def _options(self, prompt: Prompt, *, thinks: bool) -> dict[str, Json]:
+    def _options(self, prompt: Prompt, *, thinks: bool, forced: bool) -> dict[str, Json]:
         params, chat = prompt.params, prompt.endpoint == "chat"
         options: dict[str, Json] = {"enable_thinking": thinks if self._streams(prompt) else True}
         asked = jsontext.decode(params.get("enable_thinking", b"null"))
         if chat and self._release >= (0, 2, 8) and isinstance(asked, bool):
             options["enable_thinking"] = asked
+        if forced:
+            options["enable_thinking"] = False
         effort = jsontext.decode(params.get("reasoning_effort", b"null"))
         if chat and self._release >= (0, 5, 0) and effort is not None:
             options["reasoning_effort"] = effort
@@ -115,7 +117,9 @@ class VllmMlxConversion:
             options.update(more)
         return options
 
-    def _turns(self, reader: Reader, prompt: Prompt) -> tuple[list[Turn], list[int]]:
+    def _turns(
+        self, reader: Reader, prompt: Prompt, *, closes: bool
+    ) -> tuple[list[Turn], list[int]]:
         turns, firsts = list[Turn](), list[int]()
         system = reader.system(prompt)
         if system is not None:
@@ -129,7 +133,7 @@ class VllmMlxConversion:
                 moved.extend((turn, number) for turn in made)
             elif merges and turns and made and made[0].role == turns[-1].role:
                 for turn in made:
-                    self._add(turn, number, turns, firsts)
+                    self._add(turn, number, turns, firsts, closes=closes)
             else:
                 turns.extend(made)
                 firsts.extend([number] * len(made))
@@ -141,7 +145,7 @@ class VllmMlxConversion:
         """The top-level system text as the adapter leaves it."""
         if self._release < (0, 2, 8):
             return system
-        return self._without(system, _AT_LINE_START if self._release >= (0, 5, 0) else _ANYWHERE)
+        return self._without(system, AT_LINE_START if self._release >= (0, 5, 0) else ANYWHERE)
 
     def _without(self, turn: Turn, pattern: re.Pattern[str]) -> Turn:
         key = (turn, pattern)
@@ -150,17 +154,30 @@ class VllmMlxConversion:
             self._edited[key] = turn if content is turn.content else turn.saying(content)
         return self._edited[key]
 
-    def _add(self, turn: Turn, number: int, turns: list[Turn], firsts: list[int]) -> None:
+    def _add(
+        self, turn: Turn, number: int, turns: list[Turn], firsts: list[int], *, closes: bool
+    ) -> None:
         """Add a turn, or join it to the one before where both have one role."""
         if turns and self._merges(turns[-1], turn):
             key = (turns[-1], turn, number - firsts[-1])
             if key not in self._merged:
-                more = shifted(turn.content, number - firsts[-1])
-                self._merged[key] = turns[-1].saying(joined((turns[-1].content, more), "\n\n"))
+                before, turn = (self._unclosed.get(each, each) for each in key[:2])
+                more = shifted(turn.content, key[2])
+                merged = before.saying(joined((before.content, more), "\n\n"))
+                self._merged[key] = self._closed(merged) if closes else merged
             turns[-1] = self._merged[key]
         else:
             turns.append(turn)
             firsts.append(number)
+
+    def _closed(self, turn: Turn) -> Turn:
+        """A turn with its thinking closed; what it was is kept, for it may yet be merged."""
+        if turn.role != "assistant" or "<think>" not in turn.text:
+            return turn
+        closed = _thinking_closed(turn)
+        if closed is not turn:
+            self._unclosed[closed] = turn
+        return closed
 
     def _merges(self, before: Turn, turn: Turn) -> bool:
         if before.role != turn.role or self._release < (0, 2, 8):
@@ -205,16 +222,15 @@ class VllmMlxConversion:
             return tools
         return tuple(tool for tool in tools if tool.value["function"]["name"] == forced.name)
 
-    def _reader(self, *, streams: bool) -> Reader:
-        if streams not in self._readers:
-            self._readers[streams] = self._new_reader(streams=streams)
-        return self._readers[streams]
+    def _reader(self, *, closes: bool) -> Reader:
+        if closes not in self._readers:
+            self._readers[closes] = self._new_reader(closes=closes)
+        return self._readers[closes]
 
-    def _new_reader(self, *, streams: bool) -> Reader:
+    def _new_reader(self, *, closes: bool) -> Reader:
         messages = MessageRules(
             keeps_empty=self._release < (0, 5, 0), media_speaks=self._release >= (0, 6, 0)
         )
-        closes = streams and self._release >= (0, 4, 0)
         printed = _as_dict if self._native else _as_object
         chat = ChatRules(
             wraps_arguments=closes,
@@ -223,8 +239,9 @@ class VllmMlxConversion:
 
         def finish(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
             finished, firsts = list[Turn](), list[int]()
-            for turn in turns:
-                self._add(self._finished(turn, closes=closes), 0, finished, firsts)
+            for turn in map(self._finished, turns):
+                closed = self._closed(turn) if closes else turn
+                self._add(closed, 0, finished, firsts, closes=closes)
             return tuple(finished)
 
         def system(run: Run) -> Turn | None:
@@ -241,14 +258,10 @@ class VllmMlxConversion:
             chat_tool=chat_definition,
         )
 
-    def _finished(self, turn: Turn, *, closes: bool) -> Turn:
+    def _finished(self, turn: Turn) -> Turn:
         if turn.role == "developer" and self._release >= (0, 2, 8):
             turn = Turn.of("system", turn.content)
-        if not self._native:
-            turn = _in_words(turn)
-        if closes and turn.role == "assistant" and "<think>" in turn.text:
-            turn = _thinking_closed(turn)
-        return turn
+        return turn if self._native else _in_words(turn)
 
 
 _PART_FIELDS = ("type", "text", "image_url", "video", "video_url", "audio_url")

@@ -1,32 +1,43 @@
-"""vllm-mlx: inline system messages go to the front, the billing header goes.
+"""vllm-mlx, release by release; see `cachediag.render.conversion.vllm_mlx` for what each does.
 
-Read in the released packages: `api/anthropic_adapter.py` joins every system message into the
-system prompt; from 0.2.8 it deletes the billing-header line wherever it stands in that text, from
-0.5.0 only at the start of a text.
+Rendering is held against the releases themselves by the live tests. It is for models without
+vision, and for a server without `--default-chat-template-kwargs`.
 Source: https://pypi.org/project/vllm-mlx/
 """
 
 import re
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from cachediag.errors import UsageError
-from cachediag.model import Block, Part, Prompt, Run
+from cachediag.model import Prompt
 from cachediag.protocol import jsontext
-from cachediag.protocol.parse import part as make_part
+from cachediag.render.conversion.vllm_mlx import ANYWHERE, AT_LINE_START, VllmMlxConversion
+from cachediag.render.profiles.moved import edited, system_first
+from cachediag.render.rendered import Rendered
+from cachediag.render.templates import Template, template
 
 __all__ = ["VllmMlx"]
 
 _NEWEST = "0.6.0"
-_ANYWHERE = re.compile(r"x-anthropic-billing-header:[^\n]*\n?")
-_AT_START = re.compile(r"\A\s*x-anthropic-billing-header:[^\n]*\n?")
+_KNOWN = ("0.2.6", "0.2.8", "0.2.9", "0.3.0", "0.4.0", "0.4.1", "0.5.0", "0.6.0")
+_FORMATS = ("json_object", "json_schema")
+
+_UNKNOWN = "Not a release that was read; rendered as the releases around it would."
+_RESPONSES = "The conversion of this endpoint was not held against the server."
+_FORMATTED = "The instruction that the server adds for response_format is left out."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class VllmMlx:
     """One release of vllm-mlx; the newest that is known where none is named."""
 
     version: str | None = None
+    template: Template = field(default_factory=template)
+    tools: str = "text"
+    """`native` where the server runs with a tool parser that hands tool calls and results to the
+    template as such (`--enable-auto-tool-choice --tool-call-parser hermes`, from 0.3.0 also
+    `qwen`); `text`, as without one, where it writes them into the messages."""
 
     def __post_init__(self) -> None:
         if self.version and not re.fullmatch(r"\d+\.\d+\.\d+", self.version):
@@ -34,73 +45,65 @@ class VllmMlx:
                 f"{self.version!r} is no release of vllm-mlx",
                 remedy=f"Write the version in full, such as vllm-mlx@{_NEWEST}.",
             )
+        if self.tools not in ("text", "native"):
+            raise UsageError(
+                f"tools={self.tools} is not known",
+                remedy="Write tools=native where the server runs with a tool parser, else nothing.",
+            )
 
     @property
     def name(self) -> str:
         """The name with the release."""
-        return f"vllm-mlx@{self.version or _NEWEST}"
+        suffix = "" if self.tools == "text" else f":tools={self.tools}"
+        return f"vllm-mlx@{self.version or _NEWEST}{suffix}"
 
     @property
     def _release(self) -> tuple[int, ...]:
         return tuple(int(part) for part in (self.version or _NEWEST).split("."))
 
     def arrange(self, prompt: Prompt) -> Prompt:
-        """Tools, then every system text without billing header, then the conversation."""
-        tools = [run for run in prompt.runs if run.section == "tools"]
-        rest = [run for run in prompt.runs if run.section != "tools"]
-        system = [taken for run in rest if (taken := self._system(run)) is not None]
-        talk = [taken for run in rest if (taken := _talk(run)) is not None]
-        return replace(prompt, runs=(*tools, *system, *talk))
+        """The prompt without billing header; from 0.5.0 every system text before the talk."""
+        if self._release >= (0, 5, 0) and prompt.endpoint != "chat":
+            return system_first(prompt, _strip_lines)
+        if self._release < (0, 2, 8):
+            return prompt
+        inline = _strip_lines if self._release >= (0, 4, 0) else None
+        return edited(prompt, _strip_anywhere, inline)
 
-    def _system(self, run: Run) -> Run | None:
-        """The system texts of a run, as a part of the system prompt."""
-        wanted = [n for n, part in enumerate(run.parts) if _is_system(part)]
-        kept = _only(run, wanted)
-        if kept is None or self._release < (0, 2, 8):
-            return kept and replace(kept, section="system")
-        anchored = self._release >= (0, 5, 0)
-        parts = tuple(_stripped(part, anchored=anchored) for part in kept.parts)
-        kept = replace(kept, section="system", parts=parts)
-        return _only(kept, [n for n, part in enumerate(parts) if part.blocks])
+    def render(self, prompt: Prompt) -> Rendered:
+        """What the tokenizer is given.
 
+        `prefix` is None without a system message: the engine looks for none then.
+        """
+        talk = self._conversion.talk(prompt, thinks="coder" not in self.template.name.lower())
+        rendered = self.template.render(talk)
+        notes = (*rendered.notes, *self._notes(prompt))
+        has_system = any(turn.role == "system" for turn in talk.turns)
+        return replace(
+            rendered,
+            prefix=rendered.prefix if has_system else None,
+            exact=rendered.exact and not notes,
+            notes=notes,
+        )
 
-def _talk(run: Run) -> Run | None:
-    return _only(run, [n for n, part in enumerate(run.parts) if not _is_system(part)])
+    def _notes(self, prompt: Prompt) -> tuple[str, ...]:
+        format_ = jsontext.decode(prompt.params.get("response_format", b"null"))
+        formatted = isinstance(format_, dict) and format_.get("type") in _FORMATS
+        found = (
+            (self.version is not None and self.version not in _KNOWN, _UNKNOWN),
+            (prompt.endpoint == "responses", _RESPONSES),
+            (formatted, _FORMATTED),
+        )
+        return tuple(note for applies, note in found if applies)
 
-
-def _is_system(part: Part) -> bool:
-    return part.role == "system"
-
-
-def _only(run: Run, numbers: list[int]) -> Run | None:
-    """A run with some of its parts; None where there is none."""
-    if len(numbers) == len(run.parts):
-        return run
-    if not numbers:
-        return None
-    return replace(
-        run,
-        parts=tuple(run.parts[n] for n in numbers),
-        starts=tuple(run.starts[n] for n in numbers),
-        indexes=None if run.indexes is None else tuple(run.indexes[n] for n in numbers),
-    )
+    @cached_property
+    def _conversion(self) -> VllmMlxConversion:
+        return VllmMlxConversion(self._release, native_tools=self.tools == "native")
 
 
-@lru_cache(maxsize=4096)
-def _stripped(part: Part, *, anchored: bool) -> Part:
-    """A part without billing header; the same part where it has none."""
-    pattern = _AT_START if anchored else _ANYWHERE
-    blocks = tuple(kept for block in part.blocks if (kept := _without(block, pattern)) is not None)
-    if blocks == part.blocks:
-        return part
-    return make_part(part.raw, blocks)
+def _strip_anywhere(text: str) -> str:
+    return ANYWHERE.sub("", text)
 
 
-def _without(block: Block, pattern: re.Pattern[str]) -> Block | None:
-    if block.kind != "text":
-        return block
-    value = jsontext.decode(block.canonical)
-    text = pattern.sub("", value["text"])
-    if text == value["text"]:
-        return block
-    return replace(block, canonical=jsontext.encode(value | {"text": text})) if text else None
+def _strip_lines(text: str) -> str:
+    return AT_LINE_START.sub("", text)

@@ -41,12 +41,17 @@ _AS_IS, _RESULTS, _BEFORE_QUERY, _AFTER_QUERY, _LAST = 0, 1, 5, 6, 7
 
 
 class _Qwen:
-    """What the two templates share. Remembers each head and each turn that it has rendered."""
+    """What the two templates share. Remembers each head and each turn that it has rendered.
+
+    Args:
+        name: the model's name.
+    """
 
     exact = True
     _can_stop_thinking = False
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self.name = name
         self._heads: dict[_HeadKey, Segment | None] = {}
         self._ways: tuple[dict[Turn, Segment], ...] = tuple({} for _ in range(_LAST + 1))
 
@@ -72,9 +77,11 @@ class _Qwen:
             prefix=(len(head.text) if head else 0) + len(_USER)
             if following in ("user", "tool")
             else None,
-            last_user=sum([len(segment.text) for segment in segments[:-2]]) + len(_USER)
-            if turns and turns[-1].role == "user"
-            else None,
+            find_last_user=lambda: (
+                sum(len(segment.text) for segment in segments[:-2]) + len(_USER)
+                if turns and turns[-1].role == "user"
+                else None
+            ),
             exact=self.exact,
         )
 
@@ -125,7 +132,6 @@ class _Qwen:
 class Qwen25(_Qwen):
     """Qwen2.5. Without a system message it writes one of its own."""
 
-    name = "qwen2.5"
     _DEFAULT = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."
 
     def _head(self, tools: tuple[Tool, ...], system: Turn | None, first: int) -> Iterator[Piece]:
@@ -154,7 +160,6 @@ class Qwen25(_Qwen):
 class Qwen3(_Qwen):
     """Qwen3. Prints thinking only after the last query of the user."""
 
-    name = "qwen3"
     _can_stop_thinking = True
 
     def _head(self, tools: tuple[Tool, ...], system: Turn | None, first: int) -> Iterator[Piece]:
