@@ -43,7 +43,9 @@ class _Lane:
     name: str
     kind: Kind
     latest: int
+    first: Traits
     traits: Traits
+    """Of its latest request."""
 
 
 class Lanes:
@@ -68,11 +70,13 @@ class Lanes:
             return Place("count", "count", None, 0, None, is_first=False)
         lane = self._find(traits)
         latest = lane.latest if lane else None
-        is_first = lane is None or not (traits.opens_with_summary or traits.continues(lane.traits))
+        is_first = lane is None or not (
+            traits.opens_with_summary or traits.continues(lane.first, lane.traits)
+        )
         shared, parent = self._parent(traits, lane)
         kind = self._kind(traits, lane)
         if lane is None:
-            lane = _Lane(self._name(kind, traits), kind, index, traits)
+            lane = _Lane(self._name(kind, traits), kind, index, traits, traits)
             self._lanes.append(lane)
         lane.latest, lane.traits = index, traits
         self._prefixes.add(index, traits.digests)
@@ -81,7 +85,7 @@ class Lanes:
     def _find(self, traits: Traits) -> _Lane | None:
         candidates = [lane for lane in reversed(self._lanes) if _same_sender(traits, lane.traits)]
         for lane in candidates:
-            if traits.continues(lane.traits):
+            if traits.continues(lane.first, lane.traits):
                 return lane
         if traits.opens_with_summary:
             talks = (lane for lane in candidates if not lane.traits.is_single_turn)
@@ -107,15 +111,18 @@ class Lanes:
         if traits.is_subagent:
             return "subagent"
         main = next((lane for lane in self._lanes if lane.kind == "turn"), None)
+        if main is None or not main.traits.tools:
+            titled = traits.is_title and not traits.tools
+            return "auxiliary" if titled or (not traits.tools and self._has_tools()) else "turn"
+        # A title is asked for with the same first message, before the model has spoken.
+        gone_on = traits.goes_on_from(main.traits) and not traits.is_single_turn
+        if gone_on and (traits.asks_for_summary or not traits.tools):
+            return "compaction"
         if not traits.tools:
-            gone_on = main is not None and main.traits.tools and traits.goes_on_from(main.traits)
-            # A title is asked for with the same first message, before the model has spoken.
-            if gone_on and not traits.is_single_turn:
-                return "compaction"
-            return "auxiliary" if traits.is_title or self._has_tools() else "turn"
-        if main is None or not main.traits.tools or main.traits.same_agent(traits):
+            return "auxiliary"
+        if main.traits.same_agent(traits):
             return "turn"
-        return "subagent" if traits.tools < main.traits.tools else "turn"
+        return "subagent" if gone_on or traits.tools < main.traits.tools else "turn"
 
     def _has_tools(self) -> bool:
         return any(lane.traits.tools for lane in self._lanes)

@@ -29,14 +29,24 @@ class Request:
     parent: int | None
     latest: int | None
     prompt: Prompt | None
-    """None where the body could not be read; `problem` says why."""
+    """None where the body could not be read, as `problem` says, and where it was let go."""
     comparison: Comparison | None = None
     """With the parent; None where there is none, or where it is another agent's request."""
     against_latest: Comparison | None = None
     """With the lane's latest request, where that is not the parent, was gone on from, and shows
     a break that the parent does not."""
     findings: tuple[Finding, ...] = ()
+    from_latest: tuple[Finding, ...] = ()
+    """Those of the findings that only the lane's latest request shows."""
+    blocks: int | None = None
+    """Blocks of the prompt."""
+    shared_blocks: int | None = None
+    """Blocks shared with the parent; None where there was no comparison."""
     problem: str | None = None
+
+    def light(self) -> "Request":
+        """The same without prompt and comparisons, which hold whole bodies."""
+        return replace(self, prompt=None, comparison=None, against_latest=None)
 
     @property
     def breaks(self) -> tuple[Finding, ...]:
@@ -67,7 +77,7 @@ def requests(
 class Walk:
     """A way through a session: remembers the traits of all requests, the prompts of the last."""
 
-    def __init__(self, load: Callable[[int], Exchange], profile: Profile | None) -> None:
+    def __init__(self, load: Callable[[int], Exchange], profile: Profile | None = None) -> None:
         self._load = load
         self._profile = profile
         self._parser = Parser()
@@ -115,6 +125,7 @@ class Walk:
             parent=place.parent,
             latest=place.latest,
             prompt=prompt,
+            blocks=prompt.block_count,
         )
         if place.kind == "count":
             return bare
@@ -125,11 +136,20 @@ class Walk:
         if place.latest is not None and self._hides_a_break(place, own):
             held = compare(self._prompt(place.latest), prompt, self._profile)
             against_latest = held if held.breaks else None
+        findings = _findings(place, comparison)
+        seen = {(finding.code, finding.path) for finding in findings}
+        from_latest = tuple(
+            finding
+            for finding in (against_latest.breaks if against_latest else ())
+            if (finding.code, finding.path) not in seen
+        )
         return replace(
             bare,
             comparison=comparison,
             against_latest=against_latest,
-            findings=_findings(place, comparison, against_latest),
+            findings=(*from_latest, *findings),
+            from_latest=from_latest,
+            shared_blocks=comparison.shared_blocks if comparison else None,
         )
 
     def _hides_a_break(self, place: Place, own: Traits) -> bool:
@@ -145,18 +165,13 @@ class Walk:
 
 def _comparable(own: Traits, other: Traits) -> bool:
     # Another agent's tools and system prompt are its own: that they differ is no fault.
-    return own.same_agent(other) or own.continues(other)
+    return own.same_agent(other) or own.goes_on_from(other)
 
 
-def _findings(
-    place: Place, comparison: Comparison | None, against_latest: Comparison | None
-) -> tuple[Finding, ...]:
-    found = list(comparison.findings) if comparison else []
-    if place.is_first:
-        # What was said in another conversation is not this one's past.
-        found = [finding for finding in found if finding.code not in ("N01", "N02", "M01")]
-        found.append(Finding(code="N03", severity="info", message=message_of("N03")))
-    if against_latest is not None:
-        seen = {(finding.code, finding.path) for finding in found}
-        found = [f for f in against_latest.breaks if (f.code, f.path) not in seen] + found
-    return tuple(found)
+def _findings(place: Place, comparison: Comparison | None) -> tuple[Finding, ...]:
+    found = comparison.findings if comparison else ()
+    if not place.is_first:
+        return found
+    # What was said in another conversation is not this one's past.
+    own = (finding for finding in found if finding.code not in ("N01", "N02", "M01"))
+    return (*own, Finding(code="N03", severity="info", message=message_of("N03")))

@@ -24,6 +24,7 @@ _SUMMARY = re.compile(
     r"|continued from a previous",
     re.IGNORECASE | re.DOTALL,
 )
+_ASKED = re.compile(r"\bsummar(?:y|i[sz]e)\b", re.IGNORECASE)
 # Shorter lines (braces, blank ones, bullets) are alike everywhere.
 _TELLING = 12
 _MOSTLY = 0.5
@@ -47,8 +48,6 @@ class Traits:
     system: Mapping[int, int]
     """Digest of each telling line of the system prompt, to the line's length."""
     is_title: bool
-    opening: bytes
-    """The last block of the first user message: the task that was set."""
     opens_with_summary: bool
     """The first user message tells of a conversation before: the history was compacted."""
     talk: tuple[Part, ...]
@@ -71,13 +70,46 @@ class Traits:
         shared = sum(size for line, size in self.system.items() if line in other.system)
         return shared >= _MOSTLY * longest
 
-    def continues(self, other: "Traits") -> bool:
-        """Whether this request is a later turn of the other's conversation."""
-        return self.opening == other.opening or bool(self.said() & other.said())
+    def continues(self, first: "Traits", latest: "Traits") -> bool:
+        """Whether this request is a later turn of a conversation.
+
+        Some clients open every conversation with the same words, so what tells is the task that
+        the first request ended with, or what the model said since.
+
+        Args:
+            first: the conversation's first request.
+            latest: its latest one.
+        """
+        if self._holds_task_of(first):
+            return True
+        return bool(self.said() & (latest.said() - first.said()))
+
+    def _holds_task_of(self, first: "Traits") -> bool:
+        """Whether the task stands where it stood, and the talk has gone on since.
+
+        Agents with one standing task are sent it at the end of ever new histories.
+        """
+        at = len(first.talk) - 1
+        if at < 0 or len(self.talk) <= at or not self.talk[at].blocks:
+            return False
+        if self.talk[at].blocks[-1].canonical != first.task:
+            return False
+        return at == 0 or len(self.talk) > at + 1 or self.digests == first.digests
 
     def said(self) -> frozenset[bytes]:
         """Digests of every message of the model."""
         return frozenset(part.digest for part in self.talk if part.role == "assistant")
+
+    @property
+    def task(self) -> bytes | None:
+        """The newest block of the newest message."""
+        blocks = self.talk[-1].blocks if self.talk else ()
+        return blocks[-1].canonical if blocks else None
+
+    @property
+    def asks_for_summary(self) -> bool:
+        """The newest message asks for a summary: the history is about to be compacted."""
+        return any(_ASKED.search(text) for text in _texts(self.talk[-1])) if self.talk else False
 
     def goes_on_from(self, other: "Traits") -> bool:
         """Whether this request's history holds the other's newest message."""
@@ -111,16 +143,11 @@ def traits(info: ExchangeInfo, prompt: Prompt) -> Traits:
         tools=_names(prompt.parts("tools")),
         system=_telling_lines(system),
         is_title=any(_TITLE.search(text[:_HEAD]) for p in system for text in _texts(p)),
-        opening=_task(opening) if opening else b"",
         opens_with_summary=bool(opening)
         and any(_SUMMARY.search(text[:_HEAD]) for text in _texts(opening)),
         talk=talk,
         digests=tuple(map(_DIGEST, chain.from_iterable(run.parts for run in prompt.runs))),
     )
-
-
-def _task(opening: Part) -> bytes:
-    return opening.blocks[-1].canonical
 
 
 @lru_cache(maxsize=_REMEMBERED)

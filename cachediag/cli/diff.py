@@ -114,10 +114,11 @@ def _print_session(
     from cachediag.report.session import CausesReport, RequestsReport
     from cachediag.report.style import count, line
 
-    found = tuple(requests(session.exchanges(), session.exchange, profile))
+    walked = requests(session.exchanges(), session.exchange, profile)
     if format_ is Format.json:
-        write(documents.dumps(documents.diffs(session.name, found)))
+        write(documents.dumps(documents.diffs(session.name, walked)))
         return
+    found = tuple(request.light() for request in walked)
     lanes = len({request.lane for request in found})
     console = out()
     heading = f"{session.name}   {count(len(found), 'request')}   {count(lanes, 'lane')}"

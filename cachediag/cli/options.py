@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cachediag.cli.console import err
+
 if TYPE_CHECKING:
     from cachediag.render import Profile
     from cachediag.session.source import Source
@@ -47,11 +49,16 @@ def source(session: str | None) -> "Source":
         CachediagError: there is no such session, or it cannot be read.
     """
     from cachediag.capture.importers import open_source
+    from cachediag.report.safe import printable
     from cachediag.session import library
 
     if session == "-":
-        return open_source(session)
-    return open_source(library.newest() if session is None else library.resolve(session))
+        opened = open_source(session)
+    else:
+        opened = open_source(library.newest() if session is None else library.resolve(session))
+    for note in opened.notes:
+        err().print(f"note: {printable(note)}", soft_wrap=True)
+    return opened
 
 
 def chosen_profile(spec: str | None) -> "Profile | None":

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from threading import Event
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,13 +18,17 @@ from cachediag.errors import CachediagError
 from cachediag.model import Exchange
 from cachediag.report.safe import printable
 
-__all__ = ["CONTEXT_SETTINGS", "describe", "record"]
+if TYPE_CHECKING:
+    from rich.console import ConsoleRenderable
+
+    from cachediag.analysis import Request, Walk
+
+__all__ = ["CONTEXT_SETTINGS", "record"]
 
 CONTEXT_SETTINGS = {"allow_interspersed_args": False}
 """For the command's registration: what follows the client's name belongs to the client."""
 
 _PROMPTS = frozenset({"messages", "chat", "responses"})
-_HEADING = f"{'#':>3}  {'kind':<9}  {'model':<28}  {'request':>8}  first token  status"
 
 
 class Mode(StrEnum):
@@ -100,7 +104,7 @@ def record(  # noqa: PLR0917 - a parameter is an option
             screen.say(f"{url.removeprefix('http://')} {screen.arrow} {plan.upstreams[origin]}")
         _warn_of_address(host, screen)
         code = _until_the_end(command, plan.environment(going.proxy), going.proxy.stopped, screen)
-    screen.say(*_summary(path, screen, going.lost, mode, output))
+    _summarise(path, screen, going.lost, mode, output)
     raise typer.Exit(code)
 
 
@@ -126,31 +130,6 @@ def _until_the_end(
         screen.hold(held=False)
 
 
-def describe(exchange: Exchange) -> str:
-    """Describe a request in the line that is shown as it comes.
-
-    Args:
-        exchange: as stored; its texts are untrusted.
-
-    Returns:
-        One line, not yet made safe to print.
-    """
-    info = exchange.info
-    wait = "-"
-    if info.started is not None and info.first_token is not None:
-        wait = f"{info.first_token - info.started:.1f} s"
-    columns = (
-        f"{info.index:>3}",
-        f"{info.endpoint:<9}",
-        f"{(info.model or '-')[:28]:<28}",
-        f"{_bytes(info.request_size):>8}",
-        f"{wait:>11}",
-        f"{info.status or '-':>6}",
-        info.error or "",
-    )
-    return "  ".join(columns).rstrip()
-
-
 class _Screen:
     """What is said on stderr, held back while the terminal is the client's."""
 
@@ -158,18 +137,36 @@ class _Screen:
         from cachediag.report.style import symbols
 
         self.arrow = symbols(err()).arrow
-        self._waiting: list[str] | None = None
+        self._waiting: list[str | ConsoleRenderable] | None = None
+        self._walk: Walk | None = None
+        self.requests: list[Request] = []
         self.prompts = 0
         self.others = 0
         self.body_bytes = 0
 
-    def say(self, *lines: str) -> None:
-        """Print lines, or keep them for later."""
-        for line in map(printable, lines):
+    def begin(self, path: Path) -> None:
+        """Learn what a session that is continued holds already."""
+        from cachediag.analysis import Walk
+        from cachediag.session import Session
+
+        def load(index: int) -> Exchange:
+            with Session.open(path) as session:
+                return session.exchange(index)
+
+        self._walk = Walk(load)
+        with Session.open(path) as session:
+            for exchange in session.exchanges():
+                if exchange.info.endpoint != "other":
+                    self._walk.step(exchange)
+
+    def say(self, *lines: "str | ConsoleRenderable") -> None:
+        """Print lines, or keep them for later; a renderable has been made safe already."""
+        for line in lines:
+            safe = printable(line) if isinstance(line, str) else line
             if self._waiting is not None:
-                self._waiting.append(line)
+                self._waiting.append(safe)
             else:
-                _print(line)
+                _print(safe)
 
     def hold(self, *, held: bool) -> None:
         """Begin or cease to keep lines for later."""
@@ -182,19 +179,23 @@ class _Screen:
 
     def stored(self, exchange: Exchange) -> None:
         """Count an exchange, and show it if it carries a prompt."""
+        from cachediag.report.session import request_line, requests_head
+
         self.body_bytes += len(exchange.request) + len(exchange.response)
-        if exchange.info.endpoint not in _PROMPTS:
+        if exchange.info.endpoint not in _PROMPTS or self._walk is None:
             self.others += 1
             return
         if not self.prompts:
-            self.say("", _HEADING)
+            self.say("", requests_head())
         self.prompts += 1
-        self.say(describe(exchange))
+        request = self._walk.step(exchange).light()
+        self.requests.append(request)
+        self.say(request_line(request, err()))
 
 
-def _print(line: str) -> None:
+def _print(line: "str | ConsoleRenderable") -> None:
     try:
-        err().print(line, soft_wrap=True)
+        err().print(line, soft_wrap=isinstance(line, str))
     except (OSError, SystemExit):
         # Nobody reads any more, for which rich would exit; the client is to go on. What is still
         # buffered must have a place to go as well, or the interpreter ends with an exit code of its
@@ -220,6 +221,7 @@ def _session_file(output: Path | None, meta: Mapping[str, str], screen: _Screen)
     # Being listed under its name is a convenience; recording goes on without it.
     with suppress(CachediagError):
         register(path)
+    screen.begin(path)
     try:
         yield path
     finally:
@@ -250,28 +252,32 @@ def _exports(environment: Mapping[str, str]) -> Iterable[str]:
         yield "# add the server's user and password, as USER:PASSWORD@ before 127.0.0.1"
 
 
-def _summary(
-    path: Path, screen: _Screen, lost: int, mode: Mode, output: Path | None
-) -> Iterable[str]:
+def _summarise(path: Path, screen: _Screen, lost: int, mode: Mode, output: Path | None) -> None:
+    from cachediag.report.session import CausesReport
     from cachediag.report.style import count
 
-    yield ""
+    screen.say("")
     if lost:
-        yield f"{count(lost, 'exchange')} passed unrecorded"
+        screen.say(f"{count(lost, 'exchange')} passed unrecorded")
     if screen.prompts:
         size = path.stat().st_size if path.exists() else 0
+        lanes = count(len({request.lane for request in screen.requests}), "lane")
         others = f" (and {screen.others} of other kinds)" if screen.others else ""
         bodies = f"{_bytes(screen.body_bytes)} of bodies in a {_bytes(size)} file"
-        yield f"{count(screen.prompts, 'request')}{others}, {bodies}"
-        name = f" {shlex.quote(str(output))}" if output else ""
-        yield ""
-        yield f"next   cachediag diff{name}   see what changed between them"
+        screen.say(f"{count(screen.prompts, 'request')}{others}, {lanes}, {bodies}")
+        name = shlex.quote(str(output)) if output else ""
+        screen.say(CausesReport(tuple(screen.requests), name))
+        if not any(request.breaks for request in screen.requests):
+            command = f"cachediag diff {name}".rstrip()
+            screen.say("", f"next   {command}   see what changed between them")
     elif not lost:
-        yield "no request to a model came by"
+        screen.say("no request to a model came by")
         if mode is Mode.reverse:
-            yield ""
-            yield "next   cachediag record --mode forward -- CMD"
-            yield "       for a client that reads none of the variables set for it"
+            screen.say(
+                "",
+                "next   cachediag record --mode forward -- CMD",
+                "       for a client that reads none of the variables set for it",
+            )
 
 
 def _bytes(count: int) -> str:

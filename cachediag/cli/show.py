@@ -71,7 +71,8 @@ def _list(session: "Source", format_: Format) -> None:
     from cachediag.report import documents
     from cachediag.report.session import SessionReport
 
-    found = tuple(requests(session.exchanges(), session.exchange))
+    walked = requests(session.exchanges(), session.exchange)
+    found = tuple(request.light() for request in walked)
     infos = tuple(session.infos())
     if format_ is Format.json:
         write(documents.dumps(documents.session(session.name, infos, found)))

@@ -5,7 +5,7 @@ from cachediag.model import Severity
 __all__ = ["fix_of", "message_of", "severity_of"]
 
 _MESSAGES = {
-    "V01": "The billing header is new on every request, and of no meaning to the model.",
+    "V01": "The billing header changes between requests, and means nothing to the model.",
     "V02": "A date or time in the prompt has moved on.",
     "V03": "A random identifier in the prompt is new.",
     "V04": "A number in the prompt has changed.",
@@ -29,7 +29,7 @@ _MESSAGES = {
     "E03": "The same text comes once as a string, once as a text block.",
     "E04": "The same number is spelled in another way.",
     "M01": "The cache marker has moved.",
-    "M06": "The cache marker stands on a block that changes: written every time, never read.",
+    "M06": "The cache marker stands on a block that changes, so what it writes is not read.",
     "N01": "New blocks were appended.",
     "N02": "Only fields outside the prompt differ.",
     "N03": "The first request of its conversation.",

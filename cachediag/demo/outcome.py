@@ -61,7 +61,7 @@ def _verdict(requests: tuple[Request, ...], causes: tuple[Tally, ...]) -> str:
     if not causes:
         return "No request broke the prefix that it shares with an earlier one."
     found, broken = causes[0].finding, causes[0].requests
-    later = sum(request.comparison is not None for request in requests)
+    later = sum(request.shared_blocks is not None for request in requests)
     return (
         f"The cause is {found.code}, {title(found.code)}: {found.path} changed in {broken} of"
         f" {count(later, 'later request')}. Behind it stand {_again(requests):,} bytes of prompt"

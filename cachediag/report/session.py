@@ -51,8 +51,7 @@ def tally(requests: Iterable[Request]) -> tuple[Tally, ...]:
 
 def _tally(places: Sequence[tuple[Finding, Request]]) -> Tally:
     found, request = places[0]
-    held = request.comparison is None or found not in request.comparison.findings
-    parent = request.latest if held else request.parent
+    parent = request.latest if found in request.from_latest else request.parent
     return Tally(found, request.info.index, parent if parent is not None else 0, len(places))
 
 
@@ -70,8 +69,7 @@ def requests_head() -> Text:
 def request_line(request: Request, signs_from: Console | ConsoleOptions) -> Text:
     """One request in a list: what it is, what it shares, and what broke it."""
     info = request.info
-    blocks = f"{request.prompt.block_count:,}" if request.prompt else ""
-    shared = request.comparison.shared_blocks if request.comparison else None
+    blocks, shared = request.blocks, request.shared_blocks
     return line(
         f"{info.index:>3}  {_fit(request.lane, 9)}  {_fit(request.kind, 10)}  "
         f"{seconds(info):>7}  {blocks:>6}  {'' if shared is None else f'{shared:,}':>6}  ",
@@ -98,6 +96,8 @@ def _verdict(request: Request, signs_from: Console | ConsoleOptions) -> Text:
         return Text(f"! {printable(request.problem)}", "yellow")
     if request.info.error is not None:
         return Text(f"! {printable(request.info.error)}", "yellow")
+    if request.info.status is not None and request.info.status >= 400:
+        return Text(f"! HTTP {request.info.status}", "yellow")
     if request.breaks:
         codes = dict.fromkeys(found.code for found in request.breaks)
         named = ", ".join(f"{code} {title(code)}" for code in codes)
@@ -137,7 +137,7 @@ class CausesReport:
         if not rows:
             yield line(("No request broke a prefix shared with an earlier one.", GOOD))
             return
-        later = sum(r.comparison is not None for r in self.requests)
+        later = sum(r.shared_blocks is not None for r in self.requests)
         hit = sum(bool(r.breaks) for r in self.requests)
         yield line(
             f"{hit:,} of {count(later, 'later request')} broke a prefix shared with an earlier one."
@@ -148,7 +148,7 @@ class CausesReport:
             yield FindingReport(row.finding, times.replace("→", symbols(options).arrow))
             yield Text()
         first = rows[0]
-        given = f"{self.session} " if self.session else ""
+        given = f"{printable(self.session)} " if self.session else ""
         pair = f"cachediag diff {given}--pair {first.parent}:{first.first}"
         code = first.finding.code
         width = max(len(pair), len(f"cachediag explain {code}"))

@@ -158,3 +158,59 @@ def test_a_talk_without_tools_is_the_main_lane():
         ("main", "turn", []),
         ("main", "turn", []),
     ]
+
+
+def _opened_alike(task: str, *turns: str):
+    """A client that opens every conversation with the same two messages."""
+    canned = [
+        {"role": "user", "content": "This is the harbour's helper. Mind the rules."},
+        {"role": "assistant", "content": "Understood."},
+    ]
+    made = main(messages=[*canned, {"role": "user", "content": task}])
+    for turn in turns:
+        made["messages"] += [
+            {"role": "assistant", "content": f"Reply to {turn}"},
+            {"role": "user", "content": turn},
+        ]
+    return made
+
+
+def test_conversations_that_open_with_the_same_words_are_told_apart():
+    found = walked(
+        recorded(
+            [
+                _opened_alike("Fix the plan."),
+                _opened_alike("Fix the plan.", "a"),
+                _opened_alike("Paint the quay."),
+                _opened_alike("Paint the quay.", "b"),
+            ]
+        )
+    )
+    assert [(r.lane, broken(r)) for r in found] == [
+        ("main", []),
+        ("main", []),
+        ("main-2", []),
+        ("main-2", []),
+    ]
+
+
+def test_an_agent_with_one_standing_task_has_a_talk_for_each_history():
+    def memory(task):
+        made = sub_agent("x")
+        history = _opened_alike(task, "more")["messages"]
+        made["messages"] = [*history, {"role": "user", "content": "Note what is worth keeping."}]
+        return made
+
+    found = walked(recorded([main(), memory("Fix the plan."), memory("Paint the quay.")]))
+    assert [broken(r) for r in found] == [[], [], []]
+    assert [r.lane for r in found] == ["main", "agent", "agent-2"]
+
+
+def test_who_asks_for_a_summary_of_the_talk_compacts_it():
+    asked = sub_agent("x")
+    asked["messages"] = [
+        *main("t1")["messages"],
+        {"role": "assistant", "content": "Done."},
+        {"role": "user", "content": "Write a summary of all this."},
+    ]
+    assert walked(recorded([main("t1"), asked]))[1].kind == "compaction"

@@ -11,6 +11,7 @@ import ssl
 import subprocess
 import sys
 import textwrap
+import threading
 from contextlib import suppress
 from http.client import HTTPConnection
 from pathlib import Path
@@ -120,10 +121,15 @@ def upstream(serve):
 def read_until(process: "subprocess.Popen[str]", pattern: str) -> str:
     """Read the process's stderr up to a line that matches; gives the last group of the match."""
     said = ""
-    for line in process.stderr or ():
-        said += line
-        if found := re.search(pattern, line):
-            return found.groups()[-1] if found.groups() else line
+    watchdog = threading.Timer(60, process.kill)
+    watchdog.start()
+    try:
+        for line in process.stderr or ():
+            said += line
+            if found := re.search(pattern, line):
+                return found.groups()[-1] if found.groups() else line
+    finally:
+        watchdog.cancel()
     raise AssertionError(f"{pattern!r} did not come in:\n{said}")
 
 
@@ -160,13 +166,16 @@ def test_a_whole_scripted_recording(record, upstream, tmp_path):
     lines = done.stderr.splitlines()
     assert lines[0] == "recording to books.cachediag"
     assert re.fullmatch(rf"127\.0\.0\.1:\d+ → {re.escape(upstream.url)}", lines[1])
-    assert re.fullmatch(r"  0  messages   tiny +70 B +\d+\.\d s +200", lines[4])
-    assert re.fullmatch(r"  1  chat       gpt +32 B +- +200", lines[5])
+    assert " ".join(lines[3].split()) == "# lane kind TTFT blocks shared since its parent"
+    assert re.fullmatch(r"  0  main +turn +\d\.\d s +\d+ +first of its conversation", lines[4])
+    assert re.fullmatch(r"  1  main-2 +turn +\d\.\d s +0 +first of its conversation", lines[5])
     assert lines[6] == ""
     assert re.fullmatch(
-        r"2 requests \(and 1 of other kinds\), [\d.]+ B of bodies in a [\d.]+ KB file", lines[7]
+        r"2 requests \(and 1 of other kinds\), 2 lanes, [\d.]+ B of bodies in a [\d.]+ KB file",
+        lines[7],
     )
     assert lines[8:] == [
+        "No request broke a prefix shared with an earlier one.",
         "",
         "next   cachediag diff books.cachediag   see what changed between them",
     ]
@@ -274,7 +283,7 @@ def test_without_a_client_it_runs_until_it_is_told_to_end(start, upstream, tmp_p
     connection.request("POST", "/v1/messages", b'{"model":"tiny"}')
     assert connection.getresponse().read() == ANSWER
     # The line is there as soon as the answer is.
-    read_until(process, r"^  0  messages   tiny")
+    read_until(process, r"^  0  ")
     process.send_signal(number)
     _, rest = process.communicate(timeout=20)
     assert process.returncode == 0
@@ -292,7 +301,7 @@ def test_a_kill_loses_nothing_that_was_complete(start, upstream, tmp_path):
         connection.request("POST", "/v1/messages", b'{"model":"tiny"}')
         assert connection.getresponse().read() == ANSWER
         connection.close()
-        read_until(process, rf"^  {number}  messages")
+        read_until(process, rf"^  {number}  ")
     process.kill()
     process.wait()
     assert [each.response for each in exchanges(tmp_path / "s.cachediag")] == [ANSWER] * 3
@@ -317,7 +326,7 @@ def test_a_second_recorder_of_the_same_file_is_told_of_and_loses_nothing(
     connection.request("POST", "/v1/messages", b'{"model":"third"}')
     connection.getresponse().read()
     connection.close()
-    read_until(first, r"^  2  messages   third")
+    read_until(first, r"^  2  ")
     first.send_signal(signal.SIGINT)
     first.communicate(timeout=20)
     assert [each.request for each in exchanges(tmp_path / "s.cachediag")] == upstream.bodies

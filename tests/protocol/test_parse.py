@@ -93,7 +93,7 @@ def test_markers_are_taken_off_blocks_and_never_off_arguments():
 def test_each_span_is_the_blocks_own_json():
     for block in parse(MESSAGES, "messages").blocks:
         value = json.loads(MESSAGES[block.start : block.end])
-        assert value == "hello" or value == "42 tokens left" or isinstance(value, dict)
+        assert isinstance(value, str | dict)
 
 
 @pytest.mark.parametrize("field", ["content", "result"])

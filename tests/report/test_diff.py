@@ -38,7 +38,7 @@ def test_the_answer_then_the_evidence():
         "  - …fa9; cc_entrypoint=cli; cch=6c09a;",
         "  + …fa9; cc_entrypoint=cli; cch=1c8b4;",
         "                                 ^^^^^",
-        "  The billing header is new on every request, and of no meaning to the model.",
+        "  The billing header changes between requests, and means nothing to the model.",
         "  fix   CLAUDE_CODE_ATTRIBUTION_HEADER=0",
         "",
         "Without it all 11 earlier blocks would be shared.",
