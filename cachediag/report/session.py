@@ -72,7 +72,8 @@ def request_line(request: Request, signs_from: Console | ConsoleOptions) -> Text
     blocks, shared = request.blocks, request.shared_blocks
     return line(
         f"{info.index:>3}  {_fit(request.lane, 9)}  {_fit(request.kind, 10)}  "
-        f"{seconds(info):>7}  {blocks:>6}  {'' if shared is None else f'{shared:,}':>6}  ",
+        f"{seconds(info):>7}  {'' if blocks is None else blocks:>6}  "
+        f"{'' if shared is None else f'{shared:,}':>6}  ",
         _verdict(request, signs_from),
     )
 

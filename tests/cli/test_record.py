@@ -391,7 +391,7 @@ def test_an_upstream_that_is_down_is_no_traceback(record):
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     done = record("--upstream", url, "--", *client('print("502" in message(0).decode())'))
     assert (done.returncode, done.stdout) == (0, "True\n")
-    assert re.search(r"^  0  messages .* -  .*Connect call failed", done.stderr, re.MULTILINE)
+    assert re.search(r"^  0  main .*! .*Connect call failed", done.stderr, re.MULTILINE)
     assert "Traceback" not in done.stderr
 
 
@@ -401,12 +401,17 @@ def test_captured_text_does_not_act_on_the_terminal(record, upstream):
         upstream.url,
         "--",
         *client(r"""
-        post("ANTHROPIC_BASE_URL", "/v1/messages", {"model": "\x1b[2J\u202e[red]x"})
+        evil = "\x1b[2J\u202e[red]x"
+        for system in (evil, evil + evil):
+            message = {"role": "user", "content": evil}
+            body = {"model": evil, "system": system, "messages": [message], evil: evil}
+            post("ANTHROPIC_BASE_URL", "/v1/messages?beta=true", body)
+        post("ANTHROPIC_BASE_URL", "/v1/messages", {"model": evil, evil: [evil]})
     """),
     )
+    assert len(re.findall(r"^  [012]  ", done.stderr, re.MULTILINE)) == 3
     assert "\x1b" not in done.stderr
     assert "\u202e" not in done.stderr
-    assert "[2J\\u202e[red]x" in done.stderr
 
 
 def test_listening_beyond_this_machine_is_warned_of(record, upstream):
@@ -432,7 +437,7 @@ def test_while_a_client_has_the_terminal_nothing_is_printed_into_its_screen(
     screen, _, after = rest.partition("screen ends\n")
     assert before.startswith("recording to ")
     assert screen == ""
-    assert re.search(r"^  0  messages .*\n  1  messages ", after, re.MULTILINE)
+    assert re.search(r"^  0  main .*\n  1  main", after, re.MULTILINE)
     assert "2 requests, " in after
 
 
