@@ -32,6 +32,7 @@ def compare(
             conversation is compared for causes, for two talks may well differ.
     """
     profile = profile or default_profile(b.endpoint)
+    sent = a, b
     a, b = profile.arrange(a), profile.arrange(b)
     stretches = (
         _stretch(a, b, "tools", sections.tools),
@@ -44,6 +45,7 @@ def compare(
         profile=profile.name,
         a=a,
         b=b,
+        sent=sent,
         stretches=stretches,
         findings=(
             *breaks,

@@ -17,6 +17,7 @@ __all__ = [
     "rebuild",
     "same",
     "shared_after",
+    "undo",
 ]
 
 Keys = tuple[str | int, ...]
@@ -94,6 +95,8 @@ class Comparison:
     a: Prompt
     """The earlier prompt as the profile arranges it."""
     b: Prompt
+    sent: tuple[Prompt, Prompt]
+    """Both as they were sent."""
     stretches: tuple[Stretch, ...]
     """Tools, system and messages."""
     findings: tuple[Finding, ...] = ()
@@ -184,7 +187,7 @@ def _rebuilt(stretch: Stretch, undone: Collection[Cause]) -> list[Block]:
     entries = list(stretch.entries)
     if stretch.reordered and ("O01", "tools") in undone:
         entries.sort(key=_earlier_order)
-    return [block for entry in entries if (block := _undo(entry, undone)) is not None]
+    return [block for entry in entries if (block := undo(entry, undone)) is not None]
 
 
 def _earlier_order(entry: Entry) -> tuple[bool, int]:
@@ -192,7 +195,8 @@ def _earlier_order(entry: Entry) -> tuple[bool, int]:
     return entry.a is None, entry.a.start if entry.a else 0
 
 
-def _undo(entry: Entry, undone: Collection[Cause]) -> Block | None:
+def undo(entry: Entry, undone: Collection[Cause]) -> Block | None:
+    """The block of an entry with some causes undone; None where there is none then."""
     a, b = entry.a, entry.b
     if a is None or b is None:
         return a if entry.cause in undone else b

@@ -222,7 +222,7 @@ def _append(made, data):
     _turn(made)
 
 
-_MUTATIONS = [
+MUTATIONS = [
     _cut,
     _edit_text,
     _shuffle_tools,
@@ -238,7 +238,7 @@ _MUTATIONS = [
 def test_undoing_every_break_gives_back_the_earlier_prompt(data):
     a = body()
     b = copy.deepcopy(a)
-    for mutate in data.draw(st.lists(st.sampled_from(_MUTATIONS), max_size=4)):
+    for mutate in data.draw(st.lists(st.sampled_from(MUTATIONS), max_size=4)):
         mutate(b, data)
     name = data.draw(st.sampled_from(["anthropic", "vllm-mlx@0.3.0"]))
     found = held(a, b, name)

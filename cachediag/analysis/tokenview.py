@@ -1,0 +1,111 @@
+"""The token view of a pair: where the shared prefix ends, and what each cause costs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from cachediag.compare import Comparison
+from cachediag.compare.comparison import Cause
+from cachediag.compare.undo import undone_body
+from cachediag.model import Finding, Prompt
+from cachediag.protocol import Parser
+from cachediag.render import Profile
+from cachediag.render.rendered import Rendered
+from cachediag.tokens.encoder import Encoder
+from cachediag.tokens.sequence import TokenSequence
+
+__all__ = ["Counter", "TokenView", "counted_findings", "token_view"]
+
+
+class Counter:
+    """Counts the tokens of prompts as one backend renders them, each text once.
+
+    Args:
+        profile: what the backend makes of a request.
+        encoder: the model's tokenizer.
+        parser: the parser of the session, so that what was seen before is known again.
+    """
+
+    def __init__(self, profile: Profile, encoder: Encoder, parser: Parser) -> None:
+        self.profile = profile
+        self.encoder = encoder
+        self.parser = parser
+
+    def rendered(self, prompt: Prompt) -> Rendered:
+        """What the backend's tokenizer is given."""
+        return self.profile.render(prompt)
+
+    def sequence(self, rendered: Rendered) -> TokenSequence:
+        """The tokens of a rendered prompt."""
+        return self.encoder.sequence(segment.text for segment in rendered.segments)
+
+    def tokens(self, prompt: Prompt) -> TokenSequence:
+        """The tokens of a prompt."""
+        return self.sequence(self.rendered(prompt))
+
+    def is_exact(self, rendered: Rendered) -> bool:
+        """Whether these are the tokens that the backend itself counts."""
+        return rendered.exact and self.encoder.tokenizer.exact
+
+
+@dataclass(frozen=True, slots=True)
+class TokenView:
+    """Two prompts in tokens."""
+
+    a: int
+    """Tokens of the earlier prompt."""
+    b: int
+    """Tokens of the later prompt."""
+    shared: int
+    """The shared prefix as sent."""
+    reusable: int
+    """The shared prefix once every break is undone."""
+    lost: Mapping[Cause, int]
+    """What undoing each cause alone would add to the shared prefix."""
+    exact: bool
+
+
+def token_view(
+    comparison: Comparison,
+    counter: Counter,
+    known: tuple[TokenSequence, TokenSequence] | None = None,
+) -> TokenView:
+    """Count a pair.
+
+    Args:
+        comparison: the pair.
+        counter: renders and encodes as the backend does.
+        known: the tokens of both prompts, where they were counted before.
+    """
+    first, second = (counter.rendered(prompt) for prompt in comparison.sent)
+    a, b = known or (counter.sequence(first), counter.sequence(second))
+    shared = a.shared(b)
+    causes = [(finding.code, finding.path) for finding in comparison.breaks]
+    lost: dict[Cause, int] = {}
+    for cause in causes:
+        lost[cause] = _undone(comparison, counter, a, {cause}) - shared if cause[1] else 0
+    reusable = shared
+    if causes:
+        single = lost[causes[0]] + shared if len(causes) == 1 else None
+        reusable = single if single is not None else _undone(comparison, counter, a, set(causes))
+    return TokenView(
+        a=len(a),
+        b=len(b),
+        shared=shared,
+        reusable=max(shared, reusable),
+        lost={cause: max(0, tokens) for cause, tokens in lost.items()},
+        exact=counter.is_exact(first) and counter.is_exact(second),
+    )
+
+
+def _undone(comparison: Comparison, counter: Counter, a: TokenSequence, undone: set[Cause]) -> int:
+    body = undone_body(comparison, undone)
+    prompt = counter.parser.parse(body, comparison.b.endpoint)
+    return a.shared(counter.tokens(prompt))
+
+
+def counted_findings(comparison: Comparison, view: TokenView) -> tuple[Finding, ...]:
+    """The findings with what each costs in tokens."""
+    return tuple(
+        replace(finding, tokens_lost=view.lost.get((finding.code, finding.path)))
+        for finding in comparison.findings
+    )
