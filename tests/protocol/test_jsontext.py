@@ -73,7 +73,7 @@ def test_a_repeated_key_whose_first_value_begins_like_the_last():
     ("raw", "message"),
     [
         (b'{"a": [1, 2', "JSON ends too early (line 1, column 12)"),
-        (b'{"a": 1,}', "not JSON: Expecting property name enclosed in double quotes "),
+        (b'{"a": 1, b}', "not JSON: Expecting property name enclosed in double quotes "),
         (b"\xff\xfe", "not UTF-8 text (byte 0)"),
         (b"", "JSON ends too early (line 1, column 1)"),
         (b"[" * 200_000 + b"]" * 200_000, "JSON is nested too deeply"),
