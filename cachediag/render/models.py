@@ -1,56 +1,106 @@
-"""Models that are on this machine: a directory as Hugging Face and MLX lay it out."""
+"""Model directories on this machine: by path, in the Hugging Face cache, in LM Studio's folder.
 
-import json
+Source of the cache's layout: https://huggingface.co/docs/huggingface_hub/guides/manage-cache
+"""
+
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
-from cachediag.errors import InputError
+from cachediag.errors import InputError, UsageError
 from cachediag.model import Json
+from cachediag.protocol import jsontext
 
-__all__ = ["model_directory", "read_json"]
+__all__ = ["chat_template", "find_model", "model_config"]
+
+_TOKENIZER = "tokenizer.json"
+_CONFIG = "tokenizer_config.json"
 
 
-def model_directory(spec: str) -> Path | None:
-    """The directory of a model, by its path or by its name in the local hub cache.
+def find_model(name: str) -> Path | None:
+    """The directory of a model that was downloaded before; None where there is none.
 
     Args:
-        spec: a path, or a name such as `Qwen/Qwen3-8B`.
-
-    Returns:
-        None where there is no such directory. Nothing is fetched.
-    """
-    given = Path(spec).expanduser()
-    if given.is_dir():
-        return given
-    kept = _hub_cache() / f"models--{spec.replace('/', '--')}"
-    if "/" not in spec or not kept.is_dir():
-        return None
-    main = kept / "refs" / "main"
-    if main.is_file():
-        return kept / "snapshots" / main.read_text(encoding="utf-8").strip()
-    return max(kept.glob("snapshots/*"), key=lambda path: path.stat().st_mtime, default=None)
-
-
-def _hub_cache() -> Path:
-    if chosen := os.environ.get("HF_HUB_CACHE"):
-        return Path(chosen)
-    home = os.environ.get("HF_HOME")
-    return (Path(home) if home else Path.home() / ".cache" / "huggingface") / "hub"
-
-
-def read_json(path: Path) -> Json:
-    """The value in a JSON file; None where there is no such file.
+        name: `ORG/NAME`, or `NAME` where only one organisation's is here.
 
     Raises:
-        InputError: it cannot be read, or is no JSON.
+        UsageError: several organisations' models have this name.
     """
-    if not path.is_file():
+    organisation, _, model = name.rpartition("/")
+    if not model:
         return None
+    found = [*_in_hub(organisation, model), *_in_lm_studio(organisation, model)]
+    owners = sorted({owner for owner, _ in found})
+    if len(owners) > 1:
+        choices = ", ".join(f"{owner}/{model}" for owner in owners)
+        raise UsageError(f"several models are called {name}", remedy=f"Choose one of: {choices}.")
+    return found[0][1] if found else None
+
+
+def _in_hub(organisation: str, model: str) -> Iterator[tuple[str, Path]]:
+    home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
+    home = Path(os.environ.get("HF_HOME") or home)
+    hub = Path(os.environ.get("HF_HUB_CACHE") or home / "hub").expanduser()
+    for repository in sorted(hub.glob(f"models--{_literal(organisation)}--{_literal(model)}")):
+        for snapshot in _snapshots(repository):
+            if (snapshot / _TOKENIZER).is_file():
+                yield repository.name.split("--")[1], snapshot
+                break
+
+
+def _snapshots(repository: Path) -> Iterator[Path]:
+    """The snapshots of a repository, the one that `main` names first, then the newest."""
+    snapshots = repository / "snapshots"
+    main = repository / "refs" / "main"
+    if main.is_file():
+        yield snapshots / main.read_text(encoding="utf-8").strip()
+    yield from sorted(snapshots.glob("*"), key=lambda path: path.stat().st_mtime, reverse=True)
+
+
+def _in_lm_studio(organisation: str, model: str) -> Iterator[tuple[str, Path]]:
+    for models in ("~/.lmstudio/models", "~/.cache/lm-studio/models"):
+        pattern = f"{_literal(organisation)}/{_literal(model)}"
+        for directory in sorted(Path(models).expanduser().glob(pattern)):
+            if (directory / _TOKENIZER).is_file():
+                yield directory.parent.name, directory
+
+
+def _literal(name: str) -> str:
+    """A name as a glob pattern; that of any name, where it is empty."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in name) or "*"
+
+
+def model_config(directory: Path) -> Json:
+    """A model's `tokenizer_config.json`; empty where it has none.
+
+    Raises:
+        InputError: it is not JSON, or no object.
+    """
+    file = directory / _CONFIG
+    if not file.is_file():
+        return {}
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"not readable as JSON: {error}",
-            where=str(path),
-            remedy="Give a complete model directory.",
-        ) from None
+        config = jsontext.decode(file.read_bytes())
+    except InputError as error:
+        raise InputError(error.message, where=str(file), remedy=error.remedy) from None
+    if not isinstance(config, dict):
+        raise InputError("not a JSON object", where=str(file), remedy="Download the model anew.")
+    return config
+
+
+def chat_template(directory: Path, *, tools: bool = False) -> str | None:
+    """A model's chat template, found where `transformers` looks for it; None where it has none.
+
+    Args:
+        directory: the model's.
+        tools: take the template for requests with tools, where the model has one for these.
+    """
+    file = directory / "chat_template.jinja"
+    if file.is_file():
+        special = directory / "additional_chat_templates" / "tool_use.jinja"
+        return (special if tools and special.is_file() else file).read_text(encoding="utf-8")
+    template = model_config(directory).get("chat_template")
+    if not isinstance(template, list):
+        return template if isinstance(template, str) else None
+    named = {one["name"]: one["template"] for one in template}
+    return (named.get("tool_use") if tools else None) or named.get("default")

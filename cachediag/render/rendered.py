@@ -82,6 +82,11 @@ class Rendered:
         return "".join(segment.text for segment in self.segments)
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """The prompt segment by segment: what an encoder that remembers texts is given."""
+        return tuple([segment.text for segment in self.segments])
+
+    @property
     def pieces(self) -> tuple[Piece, ...]:
         """The whole prompt in pieces, blocks numbered as in `Prompt.blocks`."""
         return tuple(self._placed())

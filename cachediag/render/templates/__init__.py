@@ -1,10 +1,11 @@
 """The chat templates that prompts can be rendered with, by the model's name."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 from cachediag.errors import UsageError
-from cachediag.render.models import model_directory
+from cachediag.render.models import find_model
 from cachediag.render.rendered import Rendered
 from cachediag.render.templates.qwen import Qwen3, Qwen25
 from cachediag.render.turns import Talk
@@ -45,7 +46,8 @@ def template(spec: str | None = None) -> Template:
     spec = spec or DEFAULT
     if spec in TEMPLATES:
         return TEMPLATES[spec](spec)
-    path = model_directory(spec)
+    given = Path(spec).expanduser()
+    path = given if given.is_dir() else find_model(spec)
     if path is None:
         raise UsageError(
             f"no model is called {spec!r}",

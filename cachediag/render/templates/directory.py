@@ -1,8 +1,4 @@
-"""The chat template of a model directory.
-
-Where Transformers looks for it: `chat_template.jinja` (and `additional_chat_templates/`), else
-`chat_template` in tokenizer_config.json, a text or several by name; else chat_template.json.
-"""
+"""The chat template of a model directory, and the special tokens that it may name."""
 
 from collections.abc import Mapping
 from hashlib import sha256
@@ -10,7 +6,7 @@ from pathlib import Path
 
 from cachediag.errors import InputError
 from cachediag.model import Json
-from cachediag.render.models import read_json
+from cachediag.render.models import chat_template, model_config
 from cachediag.render.templates.jinja import Jinja
 from cachediag.render.templates.qwen import Qwen3, Qwen25
 
@@ -33,44 +29,23 @@ def from_directory(path: Path) -> Qwen25 | Qwen3 | Jinja:
     Raises:
         InputError: there is none.
     """
-    config = read_json(path / "tokenizer_config.json")
-    config = config if isinstance(config, dict) else {}
-    sources = _sources(path, config)
-    if "default" not in sources:
+    default = chat_template(path)
+    if default is None:
         raise InputError(
-            "has no chat template",
-            where=str(path),
-            remedy="Give a model that is made for chat.",
+            "has no chat template", where=str(path), remedy="Give a model that is made for chat."
         )
-    known = _KNOWN.get(sha256(sources["default"].encode()).hexdigest())
-    if known is not None and len(sources) == 1:
+    with_tools = chat_template(path, tools=True) or default
+    known = _KNOWN.get(sha256(default.encode()).hexdigest())
+    if known is not None and with_tools == default:
         return known(path.name)
-    return Jinja(path.name, sources, _special_tokens(path, config))
+    sources = {"default": default, "tool_use": with_tools}
+    return Jinja(path.name, sources, _special_tokens(model_config(path)))
 
 
-def _sources(path: Path, config: Mapping[str, Json]) -> dict[str, str]:
-    own = path / "chat_template.jinja"
-    if own.is_file():
-        more = sorted((path / "additional_chat_templates").glob("*.jinja"))
-        files = {"default": own} | {file.stem: file for file in more}
-        return {name: file.read_text(encoding="utf-8") for name, file in files.items()}
-    given = config.get("chat_template")
-    if given is None:
-        beside = read_json(path / "chat_template.json")
-        given = beside.get("chat_template") if isinstance(beside, dict) else None
-    if isinstance(given, str):
-        return {"default": given}
+def _special_tokens(config: Mapping[str, Json]) -> dict[str, Json]:
     return {
-        str(each["name"]): str(each["template"])
-        for each in (given if isinstance(given, list) else ())
-        if isinstance(each, dict) and {"name", "template"} <= each.keys()
+        name: _content(config[name]) for name in _SPECIAL_TOKENS if config.get(name) is not None
     }
-
-
-def _special_tokens(path: Path, config: Mapping[str, Json]) -> dict[str, Json]:
-    beside = read_json(path / "special_tokens_map.json")
-    found = {**(beside if isinstance(beside, dict) else {}), **config}
-    return {name: _content(found[name]) for name in _SPECIAL_TOKENS if found.get(name) is not None}
 
 
 def _content(token: Json) -> Json:

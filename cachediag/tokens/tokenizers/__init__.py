@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from cachediag.errors import InputError, UsageError
-from cachediag.tokens.models import find_model, model_config
+from cachediag.render.models import find_model, model_config
 from cachediag.tokens.tokenizers import claude, openai, qwen, rank_file, tokenizer_json
 
 __all__ = ["TOKENIZERS", "Tokenizer", "tokenizer"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cachediag.errors import InputError, UsageError
-from cachediag.tokens.models import chat_template, find_model, model_config
+from cachediag.render.models import chat_template, find_model, model_config
 
 
 @pytest.fixture(autouse=True)
