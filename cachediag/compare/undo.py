@@ -33,7 +33,10 @@ def undone_body(comparison: Comparison, undone: Collection[Cause]) -> bytes:
     arrays: dict[str, dict[_Order, _Item]] = {}
     for stretch in comparison.stretches:
         last = _add_head(arrays, comparison, stretch)
-        _add_rest(arrays, stretch, undone, (last, 0, 0))
+        # Leading system messages stand in the same array, before the talk.
+        before = max(arrays.get("messages", ()), default=(-1, 0, 0))
+        is_talk = stretch.section == "messages"
+        _add_rest(arrays, stretch, undone, max((last, 0, 0), before) if is_talk else (last, 0, 0))
     fields = {
         name: comparison.a.params.get(name) if ("S10", name) in undone else raw
         for name, raw in comparison.b.params.items()
