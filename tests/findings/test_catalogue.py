@@ -13,11 +13,14 @@ _CODES = (
     *("V01", "V02", "V03", "V04", "V05", "V06"),
     *("O01", "O02", "O03"),
     *("S01", "S02", "S03", "S04", "S05", "S06", "S07", "S08", "S09", "S10"),
-    *("E01", "E02", "E03", "E04"),
-    *("M01", "M06"),
+    "S11",
+    *("E01", "E02", "E03", "E04", "E05"),
+    *("M01", "M02", "M03", "M04", "M05", "M06"),
+    *("P01", "P02", "P03", "P04", "P05", "P06"),
     *("N01", "N02", "N03"),
 )
 _INFO = {"E03", "M01", "N01", "N02", "N03"}
+_COST = {code for code in _CODES if code[0] in "MP" and code != "M01"} | {"E05"}
 _HEADINGS = [
     "What it is",
     "Why it costs",
@@ -43,7 +46,7 @@ def test_each_page_is_beside_the_module_and_nothing_else_is() -> None:
 def test_front_matter(code: str) -> None:
     page = load(code)
     assert page.code == code
-    assert page.severity == ("info" if code in _INFO else "cost" if code == "M06" else "break")
+    assert page.severity == ("info" if code in _INFO else "cost" if code in _COST else "break")
     assert re.fullmatch(r"\S.{4,38}\S", page.title)
     assert "\n" not in page.fix
     assert len(page.fix) <= 64, "the fix must fit into a line of 80 columns beside its label"
