@@ -12,7 +12,7 @@ import msgspec
 
 from cachediag.model import Endpoint, Json, Usage
 
-__all__ = ["ResponseFacts", "has_token", "read_response"]
+__all__ = ["ResponseFacts", "events", "has_token", "read_response"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ _decoder = msgspec.json.Decoder()
 
 _FACTS = re.compile(rb'"(?:usage|model)"')
 _DELTA = re.compile(rb"delta")
+_DATA = re.compile(rb"data:")
 
 
 def read_response(endpoint: Endpoint, content_type: str | None, body: bytes) -> ResponseFacts:
@@ -43,8 +44,20 @@ def read_response(endpoint: Endpoint, content_type: str | None, body: bytes) -> 
     """
     if endpoint not in {"messages", "chat", "responses"}:
         return ResponseFacts()
-    events = _events(body, _FACTS) if _is_sse(content_type, body) else iter((_decode(body),))
-    return _facts(endpoint, events)
+    return _facts(endpoint, events(content_type, body, _FACTS))
+
+
+def events(
+    content_type: str | None, body: bytes, needle: re.Pattern[bytes] = _DATA
+) -> Iterator[Json]:
+    """The JSON values of a response: of its events, or the one that it is.
+
+    Args:
+        content_type: the response's content type.
+        body: the whole body.
+        needle: only those events of a stream in which it is found; by default all.
+    """
+    return _events(body, needle) if _is_sse(content_type, body) else iter((_decode(body),))
 
 
 def _is_sse(content_type: str | None, body: bytes) -> bool:
@@ -72,10 +85,10 @@ def _events(stream: bytes, needle: re.Pattern[bytes]) -> Iterator[Json]:
             yield _decode(stream[start + 5 : end])
 
 
-def _facts(endpoint: Endpoint, events: Iterator[Json]) -> ResponseFacts:
+def _facts(endpoint: Endpoint, told: Iterator[Json]) -> ResponseFacts:
     model: str | None = None
     usage: Usage | None = None
-    for event in events:
+    for event in told:
         for holder in _holders(endpoint, event):
             found = holder.get("model")
             model = found if isinstance(found, str) and found else model

@@ -1,0 +1,160 @@
+"""What cachediag predicts of a session, against what the real engine reused of it."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from cachediag.analysis.engines import Served, engine
+from cachediag.analysis.serving import cache_request, generated_text
+from cachediag.protocol import Parser
+from cachediag.protocol.reply import read_reply
+from cachediag.protocol.response import read_response
+from cachediag.render import profile, template
+from cachediag.tokens.encoder import Encoder
+from cachediag.tokens.sequence import TokenSequence
+from cachediag.tokens.tokenizers import tokenizer
+from tests.live.engines_packages import REPLY, VLLM_MLX, tiny_model
+from tests.live.engines_servers import Answer, Server, mlx_lm_server, vllm_mlx_server
+from tests.live.engines_sessions import Played, chat_script, messages_script, play
+
+_LOOKED_UP = re.compile(
+    r"System KV cache (HIT|MISS) \(stream_chat\): "
+    r"(?:reusing|will prefill) (\d+) \D*?(\d+) (?:new|suffix)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """A request as it was served, and as it was predicted."""
+
+    played: Played
+    prompt_tokens: int
+    served: Served
+
+    @property
+    def is_equal(self) -> bool:
+        return self.served.reused == self.played.reused
+
+    def __str__(self) -> str:
+        served, played = self.served, self.played
+        reason = served.reason.code or served.reason.note if served.reason else "-"
+        return (
+            f"{played.exchange.info.index:2} {played.lane:8} prompt {self.prompt_tokens:5} "
+            f"({played.prompt_tokens}) reused {served.reused:5} ({played.reused}) {reason}"
+        )
+
+
+def predicted(session: list[Played], spec: str, cache: str) -> list[Predicted]:
+    """What a cache model says of a session that was played.
+
+    Args:
+        session: the requests, as they were served.
+        spec: the profile.
+        cache: the cache model.
+    """
+    model = template(str(tiny_model()))
+    rules, parser = profile(spec, model), Parser()
+    encoder = Encoder(tokenizer(str(tiny_model())))
+    serving, seen, told = engine(cache), list[TokenSequence](), list[Predicted]()
+    for played in session:
+        exchange, info = played.exchange, played.exchange.info
+        prompt = parser.parse(exchange.request, info.endpoint)
+        kind = info.response_headers["content-type"]
+        reply = read_reply(info.endpoint, kind, exchange.response)
+        rendered = rules.render(prompt)
+        assert rendered.exact
+        tokens = encoder.sequence(segment.text for segment in rendered.segments)
+        request = cache_request(
+            prompt,
+            rendered,
+            encoder,
+            index=info.index,
+            lane=played.lane,
+            shared=max((earlier.shared(tokens) for earlier in seen), default=0),
+            tokens=tokens,
+            generated=generated_text(reply, model, encoder) if reply else None,
+            info=info,
+        )
+        seen.append(request.reply or tokens)
+        told.append(Predicted(played, len(tokens), serving.serve(request)))
+    return told
+
+
+def hold(told: list[Predicted], *, silent: int) -> None:
+    """Hold predictions against the engine.
+
+    Args:
+        told: the requests.
+        silent: of how many the engine does not say how long the prompt is.
+    """
+    table = "\n".join(map(str, told))
+    print(table)
+    counted = [each for each in told if each.played.prompt_tokens is not None]
+    assert len(told) - len(counted) == silent, table
+    assert all(each.prompt_tokens == each.played.prompt_tokens for each in counted), table
+    assert all(each.is_equal for each in told), table
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    made = tmp_path / "home"
+    made.mkdir()
+    return made
+
+
+def test_vllm_mlx_reuses_what_is_predicted(home: Path) -> None:
+    with vllm_mlx_server(home) as server:
+        session = play(server, "/v1/messages", messages_script(), vllm_mlx_reading(server))
+    told = predicted(session, f"vllm-mlx@{VLLM_MLX}", f"vllm-mlx@{VLLM_MLX}")
+    # Of a stream that is not looked up it does not say.
+    hold(told, silent=2)
+    assert sum(each.played.reused > 0 for each in told) >= len(told) // 3
+
+
+def vllm_mlx_reading(server: Server):
+    """From the counters and the log: the usage of vllm-mlx does not tell of cached tokens."""
+    counters = {"hits": 0, "misses": 0}
+    position = 0
+
+    def reading(answer: Answer) -> tuple[int, int | None]:
+        nonlocal counters, position
+        usage = read_response("messages", answer.content_type, answer.body).usage
+        stated = (usage and usage.input_tokens) or None
+        now = server.get("/v1/cache/stats")["engine_cache"]["system_kv_cache"]["counters"]
+        hits, misses = (now[name] - counters[name] for name in ("hits", "misses"))
+        counters = now
+        lines = server.logged(_LOOKED_UP, position)
+        position = len(server.log.read_text(encoding="utf-8"))
+        assert len(lines) == hits + misses <= 1
+        if not lines:
+            return 0, stated
+        kind, length, rest = lines[0].groups()
+        assert (kind == "HIT") == bool(hits)
+        whole = int(length) + int(rest)
+        assert stated in (None, whole)
+        return (int(length) if hits else 0), whole
+
+    return reading
+
+
+def test_mlx_lm_reuses_what_is_predicted(home: Path) -> None:
+    with mlx_lm_server(home) as server:
+        session = play(server, "/v1/chat/completions", chat_script(), mlx_lm_reading)
+    told = predicted(session, "mlx-lm", "mlx-lm")
+    hold(told, silent=0)
+    assert sum(each.played.reused > 0 for each in told) >= len(told) // 3
+
+
+def mlx_lm_reading(answer: Answer) -> tuple[int, int | None]:
+    usage = read_response("chat", answer.content_type, answer.body).usage
+    assert usage is not None
+    assert usage.cache_read is not None
+    return usage.cache_read, usage.input_tokens
+
+
+def test_the_model_says_what_it_is_made_to_say(home: Path) -> None:
+    """What the two tests above rest on: replies that end, and encode into what was generated."""
+    encoder = Encoder(tokenizer(str(tiny_model())))
+    assert len(encoder.chunks(REPLY)[0].ids) + 1 <= 8
