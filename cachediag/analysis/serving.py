@@ -67,7 +67,8 @@ def cache_request(
     texts = [segment.text for segment in rendered.segments]
     tokens = encoder.sequence(texts) if tokens is None else tokens
     system_length, system_key = _system(rendered, tokens, encoder)
-    reply = None if generated is None else encoder.sequence([*texts, generated])
+    # In one text with the generation prompt, as the next request's history will have it.
+    told = None if generated is None else [*texts[:-1], "".join(texts[-1:]) + generated]
     params = prompt.params
     return CacheRequest(
         index=index,
@@ -83,7 +84,7 @@ def cache_request(
         system_key=system_key,
         history_length=_history(rendered, tokens, encoder),
         tail_length=_tail(rendered, encoder),
-        reply=reply,
+        reply=None if told is None else encoder.sequence(told),
         stream=params.get("stream") == b"true",
         has_tools=any(run.section == "tools" and run.parts for run in prompt.runs),
         params=params,
