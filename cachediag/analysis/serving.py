@@ -64,11 +64,9 @@ def cache_request(
         The request, without `blocks`, `breakpoints` and `has_images`, which the models of hosted
         caches alone look at.
     """
-    texts = [segment.text for segment in rendered.segments]
-    tokens = encoder.sequence(texts) if tokens is None else tokens
+    if tokens is None:
+        tokens = encoder.sequence(segment.text for segment in rendered.segments)
     system_length, system_key = _system(rendered, tokens, encoder)
-    # In one text with the generation prompt, as the next request's history will have it.
-    told = None if generated is None else [*texts[:-1], "".join(texts[-1:]) + generated]
     params = prompt.params
     return CacheRequest(
         index=index,
@@ -84,7 +82,7 @@ def cache_request(
         system_key=system_key,
         history_length=_history(rendered, tokens, encoder),
         tail_length=_tail(rendered, encoder),
-        reply=None if told is None else encoder.sequence(told),
+        reply=None if generated is None else _replied(rendered, tokens, encoder, generated),
         stream=params.get("stream") == b"true",
         has_tools=any(run.section == "tools" and run.parts for run in prompt.runs),
         params=params,
@@ -114,16 +112,37 @@ def _history(rendered: Rendered, tokens: TokenSequence, encoder: Encoder) -> int
     number = bisect_right(rendered.starts, end) - 1
     start = rendered.starts[number]
     opening = rendered.segments[number].text[: end - start]
-    at, left = len(tokens.chunks), rendered.starts[-1] - start
-    while left > 0:
-        at -= 1
-        left -= tokens.chunks[at].size
-    if left < 0:
-        # The prompt is not cut where the message begins.
+    at = _chunk_at(tokens, rendered.starts[-1] - start)
+    if at is None:
         head = encoder.sequence([*(each.text for each in rendered.segments[:number]), opening])
-        return len(head) if head.shared(tokens) == len(head) else 0
+        return head.shared(tokens)
     own, rest = TokenSequence(encoder.chunks(opening)), TokenSequence(tokens.chunks[at:])
     return tokens.starts[at] + own.shared(rest)
+
+
+def _replied(
+    rendered: Rendered, tokens: TokenSequence, encoder: Encoder, generated: str
+) -> TokenSequence:
+    """The prompt and what was generated after it.
+
+    The reply is encoded in one text with the generation prompt, as the history of the next request
+    will have it.
+    """
+    last = rendered.segments[-1].text if rendered.segments else ""
+    at = _chunk_at(tokens, len(last)) if last else None
+    if at is None:
+        before = [segment.text for segment in rendered.segments[:-1]]
+        return encoder.sequence([*before, last + generated])
+    return TokenSequence([*tokens.chunks[:at], *encoder.chunks(last + generated)])
+
+
+def _chunk_at(tokens: TokenSequence, characters: int) -> int | None:
+    """The chunk that begins so many characters before the end; None where none does."""
+    at = len(tokens.chunks)
+    while characters > 0:
+        at -= 1
+        characters -= tokens.chunks[at].size
+    return at if characters == 0 else None
 
 
 def _tail(rendered: Rendered, encoder: Encoder) -> int:

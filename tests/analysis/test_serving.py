@@ -149,7 +149,7 @@ def test_a_thinking_tag_far_from_the_end_is_no_tail() -> None:
     assert asked(parsed("chat", messages=[said]), template("qwen3"), "mlx-lm")[0].tail_length == 0
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(generated=texts)
 def test_the_reply_goes_on_from_the_prompt(model: Template, generated: str) -> None:
     request, rendered, encoder = asked(parsed("chat"), model, generated=generated)
