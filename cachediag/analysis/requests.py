@@ -77,10 +77,15 @@ def requests(
 class Walk:
     """A way through a session: remembers the traits of all requests, the prompts of the last."""
 
-    def __init__(self, load: Callable[[int], Exchange], profile: Profile | None = None) -> None:
+    def __init__(
+        self,
+        load: Callable[[int], Exchange],
+        profile: Profile | None = None,
+        parser: Parser | None = None,
+    ) -> None:
         self._load = load
         self._profile = profile
-        self._parser = Parser()
+        self._parser = parser or Parser()
         self._lanes = Lanes()
         self._traits: dict[int, Traits] = {}
         self._prompts: OrderedDict[int, Prompt] = OrderedDict()

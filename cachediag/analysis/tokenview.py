@@ -1,6 +1,6 @@
 """The token view of a pair: where the shared prefix ends, and what each cause costs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from cachediag.compare import Comparison
@@ -13,7 +13,7 @@ from cachediag.render.rendered import Rendered
 from cachediag.tokens.encoder import Encoder
 from cachediag.tokens.sequence import TokenSequence
 
-__all__ = ["Counter", "TokenView", "counted_findings", "token_view"]
+__all__ = ["Counter", "TokenView", "counted", "counted_findings", "token_view"]
 
 
 class Counter:
@@ -61,6 +61,8 @@ class TokenView:
     """The shared prefix once every break is undone."""
     lost: Mapping[Cause, int]
     """What undoing each cause alone would add to the shared prefix."""
+    steps: tuple[tuple[Cause, int], ...]
+    """What undoing each cause adds once the earlier ones are undone: together all of it."""
     exact: bool
 
 
@@ -80,19 +82,22 @@ def token_view(
     a, b = known or (counter.sequence(first), counter.sequence(second))
     shared = a.shared(b)
     causes = [(finding.code, finding.path) for finding in comparison.breaks]
-    lost: dict[Cause, int] = {}
-    for cause in causes:
-        lost[cause] = _undone(comparison, counter, a, {cause}) - shared if cause[1] else 0
-    reusable = shared
-    if causes:
-        single = lost[causes[0]] + shared if len(causes) == 1 else None
-        reusable = single if single is not None else _undone(comparison, counter, a, set(causes))
+    lost = {
+        cause: max(0, _undone(comparison, counter, a, {cause}) - shared)
+        for cause in (causes if len(causes) > 1 else ())
+    }
+    steps, reached = [], shared
+    for number, cause in enumerate(causes):
+        further = max(reached, _undone(comparison, counter, a, set(causes[: number + 1])))
+        steps.append((cause, further - reached))
+        reached = further
     return TokenView(
         a=len(a),
         b=len(b),
         shared=shared,
-        reusable=max(shared, reusable),
-        lost={cause: max(0, tokens) for cause, tokens in lost.items()},
+        reusable=reached,
+        lost=lost or dict(steps),
+        steps=tuple(steps),
         exact=counter.is_exact(first) and counter.is_exact(second),
     )
 
@@ -103,9 +108,14 @@ def _undone(comparison: Comparison, counter: Counter, a: TokenSequence, undone: 
     return a.shared(counter.tokens(prompt))
 
 
-def counted_findings(comparison: Comparison, view: TokenView) -> tuple[Finding, ...]:
+def counted_findings(findings: Iterable[Finding], view: TokenView | None) -> tuple[Finding, ...]:
     """The findings with what each costs in tokens."""
+    lost = view.lost if view else {}
     return tuple(
-        replace(finding, tokens_lost=view.lost.get((finding.code, finding.path)))
-        for finding in comparison.findings
+        replace(found, tokens_lost=lost.get((found.code, found.path))) for found in findings
     )
+
+
+def counted(comparison: Comparison, view: TokenView) -> Comparison:
+    """The comparison with what each of its findings costs in tokens."""
+    return replace(comparison, findings=counted_findings(comparison.findings, view))

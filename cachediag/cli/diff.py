@@ -5,12 +5,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cachediag.cli.console import out, write
-from cachediag.cli.options import Format, FormatOption, ProfileOption, chosen_profile, source
+from cachediag.cli.options import (
+    Format,
+    FormatOption,
+    ModelOption,
+    ProfileOption,
+    choose_for,
+    source,
+)
 from cachediag.errors import UsageError
 
 if TYPE_CHECKING:
-    from cachediag.compare import Comparison
-    from cachediag.render import Profile
+    from cachediag.analysis.choice import Choice
+    from cachediag.model import Exchange
     from cachediag.session.source import Source
 
 __all__ = ["diff"]
@@ -30,6 +37,7 @@ def diff(
         typer.Option("--pair", metavar="A:B", help="Two requests of the session, such as 4:5."),
     ] = None,
     profile: ProfileOption = None,
+    model: ModelOption = None,
     format_: FormatOption = Format.text,
 ) -> None:
     """Show what changed between requests, and what broke their shared prefix.
@@ -47,15 +55,19 @@ def diff(
         raise UsageError(
             f"{len(files)} files given", remedy="Give a session, or the files of two requests."
         )
-    chosen = chosen_profile(profile)
     if len(files) == 2:
-        _print_pair(_of_files(files[0], files[1], chosen), _files_heading(*files), format_)
+        from cachediag.capture.importers import open_bodies
+
+        pairs = list(open_bodies((files[0], files[1])).exchanges())
+        _print_pair(pairs[0], pairs[1], profile, model, f"{files[0]} → {files[1]}", format_)
         return
     session = source(files[0] if files else None)
     if pair is not None:
         a, b = _numbers(pair)
-        _print_pair(_of_pair(session, a, b, chosen), f"request {a} → {b}", format_)
+        heading = f"request {a} → {b}"
+        _print_pair(session.exchange(a), session.exchange(b), profile, model, heading, format_)
         return
+    chosen = choose_for(session, profile, model)
     _print_session(session, files[0] if files else "", chosen, format_)
 
 
@@ -68,57 +80,45 @@ def _numbers(pair: str) -> tuple[int, int]:
     return int(a), int(b)
 
 
-def _of_files(a: str, b: str, profile: "Profile | None") -> "Comparison":
-    from cachediag.capture.importers import open_bodies
+def _print_pair(  # noqa: PLR0917
+    a: "Exchange",
+    b: "Exchange",
+    profile: str | None,
+    model: str | None,
+    heading: str,
+    format_: Format,
+) -> None:
+    from cachediag.analysis.choice import choose
+    from cachediag.analysis.tokenview import counted, token_view
     from cachediag.compare import compare
-    from cachediag.protocol import parse
-
-    first, second = (
-        parse(exchange.request, exchange.info.endpoint)
-        for exchange in open_bodies((a, b)).exchanges()
-    )
-    return compare(first, second, profile)
-
-
-def _files_heading(a: str, b: str) -> str:
-    return f"{a} → {b}"
-
-
-def _of_pair(session: "Source", a: int, b: int, profile: "Profile | None") -> "Comparison":
-    from cachediag.compare import compare
-    from cachediag.protocol import parse
-
-    first, second = (session.exchange(index) for index in (a, b))
-    return compare(
-        parse(first.request, first.info.endpoint),
-        parse(second.request, second.info.endpoint),
-        profile,
-    )
-
-
-def _print_pair(comparison: "Comparison", heading: str, format_: Format) -> None:
     from cachediag.report import documents
     from cachediag.report.diff import DiffReport
 
+    counter = choose(b.info.endpoint, profile_spec=profile, model_spec=model).counter
+    first, second = (counter.parser.parse(x.request, x.info.endpoint) for x in (a, b))
+    comparison = compare(first, second, counter.profile)
+    view = token_view(comparison, counter)
+    comparison = counted(comparison, view)
     if format_ is Format.json:
-        write(documents.dumps(documents.diff(comparison)))
+        write(documents.dumps(documents.diff(comparison, view)))
     else:
-        out().print(DiffReport(comparison, heading))
+        out().print(DiffReport(comparison, heading, view))
 
 
-def _print_session(
-    session: "Source", given: str, profile: "Profile | None", format_: Format
-) -> None:
-    from cachediag.analysis import requests
+def _print_session(session: "Source", given: str, choice: "Choice", format_: Format) -> None:
+    from cachediag.analysis import Walk
     from cachediag.report import documents
     from cachediag.report.session import CausesReport, RequestsReport
     from cachediag.report.style import count, line
 
-    walked = requests(session.exchanges(), session.exchange, profile)
+    counter = choice.counter
+    walk = Walk(session.exchange, counter.profile, counter.parser)
+    exchanges = (each for each in session.exchanges() if each.info.endpoint != "other")
     if format_ is Format.json:
-        write(documents.dumps(documents.diffs(session.name, walked)))
+        pairs = (documents.pair(walk.step(each), counter) for each in exchanges)
+        write(documents.dumps(documents.diffs(session.name, pairs)))
         return
-    found = tuple(request.light() for request in walked)
+    found = tuple(walk.step(each).light() for each in exchanges)
     lanes = len({request.lane for request in found})
     console = out()
     heading = f"{session.name}   {count(len(found), 'request')}   {count(lanes, 'lane')}"

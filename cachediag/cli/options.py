@@ -8,10 +8,18 @@ import typer
 from cachediag.cli.console import err
 
 if TYPE_CHECKING:
-    from cachediag.render import Profile
+    from cachediag.analysis.choice import Choice
     from cachediag.session.source import Source
 
-__all__ = ["Format", "FormatOption", "ProfileOption", "SessionArgument", "chosen_profile", "source"]
+__all__ = [
+    "Format",
+    "FormatOption",
+    "ModelOption",
+    "ProfileOption",
+    "SessionArgument",
+    "choose_for",
+    "source",
+]
 
 
 class Format(StrEnum):
@@ -30,6 +38,14 @@ ProfileOption = Annotated[
         "--profile",
         metavar="NAME[@VERSION]",
         help="The backend whose prompt order counts: anthropic, generic, vllm-mlx@0.6.0, …",
+    ),
+]
+ModelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="NAME|DIR",
+        help="Tokenizer and chat template: qwen2.5, qwen3, …, or a local model directory.",
     ),
 ]
 SessionArgument = Annotated[
@@ -61,8 +77,12 @@ def source(session: str | None) -> "Source":
     return opened
 
 
-def chosen_profile(spec: str | None) -> "Profile | None":
-    """The profile that `--profile` names; None where it was left out."""
-    from cachediag.render import profile
+def choose_for(
+    opened: "Source", profile: str | None, model: str | None, **rest: str | None
+) -> "Choice":
+    """What an analysis of a session goes by; see `cachediag.analysis.choice.choose`."""
+    from cachediag.analysis.choice import choose
 
-    return profile(spec) if spec else None
+    endpoints = (info.endpoint for info in opened.infos())
+    asked = (each for each in endpoints if each in ("messages", "chat", "responses"))
+    return choose(next(asked, "messages"), profile_spec=profile, model_spec=model, **rest)

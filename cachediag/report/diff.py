@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cachediag import findings as catalogue
+from cachediag.analysis.tokenview import TokenView
 from cachediag.compare import Comparison
 from cachediag.model import Excerpt, Finding
 from cachediag.report.safe import printable
@@ -30,7 +31,8 @@ class FindingReport:
         is_break = found.severity == "break"
         style = BAD if is_break else "yellow"
         head = f"{signs.bad if is_break else signs.cost} {found.code} {title(found.code)}"
-        yield _spread((head, style), self.extra or found.confidence, options.max_width)
+        lost = "" if found.tokens_lost is None else f"costs {found.tokens_lost:,} tokens   "
+        yield _spread((head, style), self.extra or f"{lost}{found.confidence}", options.max_width)
         place = [printable(found.path)] if found.path else []
         place += [f"byte {found.byte:,} of the body"] if found.byte is not None else []
         if place:
@@ -114,24 +116,23 @@ class DiffReport:
     comparison: Comparison
     heading: str
     """What was compared: `request 0 → 2   lane main`."""
+    view: TokenView | None = None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the report's lines."""
         c = self.comparison
         heading = self.heading.replace("→", symbols(options).arrow)
-        yield line((printable(heading), "bold"), "   ", (c.profile, DIM))
+        sure = "" if self.view is None else "   exact" if self.view.exact else "   estimate"
+        yield line((printable(heading), "bold"), "   ", (f"{c.profile}{sure}", DIM))
         yield Text()
         yield from self._answer()
         yield Text()
         shown = [found for found in c.findings if found.severity != "info"]
         for found in shown:
-            yield FindingReport(found)
+            yield FindingReport(found, self._extra(found))
             yield Text()
         if c.breaks:
-            them = "it" if len(c.breaks) == 1 else "them"
-            total = c.a.block_count
-            what = "all" if c.reusable_blocks == total else f"{c.reusable_blocks:,} of"
-            yield line(f"Without {them} {what} {count(total, 'earlier block')} would be shared.")
+            yield line(self._without())
         harmless = harmless_line(c)
         if harmless:
             yield Text(f"harmless: {printable(harmless)}", DIM)
@@ -139,20 +140,41 @@ class DiffReport:
         yield self._blocks()
         yield line((self._raw(), DIM))
 
+    def _extra(self, found: Finding) -> str:
+        """What a cause costs that stands behind another, so that alone it costs nothing."""
+        gained = dict(self.view.steps) if self.view else {}
+        further = gained.get((found.code, found.path), 0)
+        hidden = found.tokens_lost == 0 and further > 0
+        return f"{further:,} tokens more, once those above are undone" if hidden else ""
+
     def _answer(self) -> Iterator[Text]:
-        c = self.comparison
+        c, view = self.comparison, self.view
         blocks = count(c.a.block_count, "block")
-        if not c.breaks:
-            if c.b.block_count >= c.a.block_count:
-                yield line((f"The whole earlier prompt is shared: all {blocks}.", GOOD))
+        if c.breaks:
+            first = c.breaks[0]
+            place = f", in {printable(first.path)}" if first.path else ""
+            if view is None:
+                yield line(f"The shared prefix ends after {c.shared_blocks:,} of {blocks}{place}.")
             else:
-                yield line(
-                    (f"The whole prompt is shared: {count(c.b.block_count, 'block')}.", GOOD)
-                )
+                yield line(f"The shared prefix ends at token {view.shared:,} of {view.a:,}{place}.")
             return
-        first = c.breaks[0]
-        place = f", in {printable(first.path)}" if first.path else ""
-        yield line(f"The shared prefix ends after {c.shared_blocks:,} of {blocks}{place}.")
+        tokens = "" if view is None else f", {view.shared:,} of {view.b:,} tokens"
+        if c.b.block_count >= c.a.block_count:
+            yield line((f"The whole earlier prompt is shared: all {blocks}{tokens}.", GOOD))
+        else:
+            yield line(
+                (f"The whole prompt is shared: {count(c.b.block_count, 'block')}{tokens}.", GOOD)
+            )
+
+    def _without(self) -> str:
+        c, view = self.comparison, self.view
+        them = "it" if len(c.breaks) == 1 else "them"
+        if view is not None:
+            what = "all" if view.reusable == view.a else f"{view.reusable:,} of"
+            return f"Without {them} {what} {view.a:,} earlier tokens would be shared."
+        total = c.a.block_count
+        what = "all" if c.reusable_blocks == total else f"{c.reusable_blocks:,} of"
+        return f"Without {them} {what} {count(total, 'earlier block')} would be shared."
 
     def _blocks(self) -> Table:
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=DIM)

@@ -4,10 +4,24 @@ import json
 from collections.abc import Iterable
 
 from cachediag.analysis import Request
+from cachediag.analysis.analyze import Analysed, Analysis
+from cachediag.analysis.tokenview import Counter, TokenView, counted_findings, token_view
 from cachediag.compare import Comparison
 from cachediag.model import Block, ExchangeInfo, Finding, Json, Prompt
 
-__all__ = ["diff", "diffs", "dumps", "exchange", "finding", "session", "sessions"]
+__all__ = [
+    "ROW",
+    "analysis",
+    "analysis_row",
+    "diff",
+    "diffs",
+    "dumps",
+    "exchange",
+    "finding",
+    "pair",
+    "session",
+    "sessions",
+]
 
 
 def dumps(document: Json) -> str:
@@ -34,22 +48,25 @@ def finding(found: Finding) -> dict[str, Json]:
     }
 
 
-def diff(comparison: Comparison) -> dict[str, Json]:
-    """`cachediag.diff/1`: two requests held against each other."""
+def diff(comparison: Comparison, view: TokenView | None = None) -> dict[str, Json]:
+    """`cachediag.diff/1`: two requests held against each other; without a view no tokens."""
     return {
         "schema": "cachediag.diff/1",
         "profile": comparison.profile,
         "model": comparison.b.model,
         "bytes": {
-            "a": len(comparison.a.body),
-            "b": len(comparison.b.body),
+            "a": len(comparison.sent[0].body),
+            "b": len(comparison.sent[1].body),
             "first_difference": comparison.first_difference,
             "path": comparison.first_path,
         },
-        # Nothing here counts tokens yet: null, not a guess.
-        "prompt_tokens": {"a": None, "b": None, "exact": None},
-        "shared_tokens": None,
-        "reusable_tokens": None,
+        "prompt_tokens": {
+            "a": view and view.a,
+            "b": view and view.b,
+            "exact": view and view.exact,
+        },
+        "shared_tokens": view and view.shared,
+        "reusable_tokens": view and view.reusable,
         "shared_blocks": comparison.shared_blocks,
         "reusable_blocks": comparison.reusable_blocks,
         "blocks": {"a": comparison.a.block_count, "b": comparison.b.block_count},
@@ -58,16 +75,13 @@ def diff(comparison: Comparison) -> dict[str, Json]:
     }
 
 
-def diffs(name: str, requests: Iterable[Request]) -> dict[str, Json]:
-    """`cachediag.diffs/1`: every request of a session against its parent."""
-    return {
-        "schema": "cachediag.diffs/1",
-        "session": name,
-        "pairs": [_pair(request) for request in requests],
-    }
+def diffs(name: str, pairs: Iterable[dict[str, Json]]) -> dict[str, Json]:
+    """`cachediag.diffs/1`: every request of a session against its parent, as from `pair`."""
+    return {"schema": "cachediag.diffs/1", "session": name, "pairs": list(pairs)}
 
 
-def _pair(request: Request) -> dict[str, Json]:
+def pair(request: Request, counter: Counter | None = None) -> dict[str, Json]:
+    """One request of a session and what `diff` says of it and its parent."""
     placed = {
         "request": request.info.index,
         "lane": request.lane,
@@ -76,8 +90,11 @@ def _pair(request: Request) -> dict[str, Json]:
         "latest": request.latest,
         "problem": request.problem,
     }
-    compared = diff(request.comparison) if request.comparison else {"schema": "cachediag.diff/1"}
-    return placed | compared | {"findings": [finding(found) for found in request.findings]}
+    comparison = request.comparison
+    view = token_view(comparison, counter) if comparison and counter else None
+    compared = diff(comparison, view) if comparison else {"schema": "cachediag.diff/1"}
+    found = counted_findings(request.findings, view)
+    return placed | compared | {"findings": [finding(each) for each in found]}
 
 
 def session(name: str, infos: Iterable[ExchangeInfo], requests: Iterable[Request]) -> Json:
@@ -147,3 +164,89 @@ def _block(block: Block) -> dict[str, Json]:
 def sessions(rows: Iterable[dict[str, Json]]) -> dict[str, Json]:
     """`cachediag.sessions/1`: the recordings that were found, newest first."""
     return {"schema": "cachediag.sessions/1", "sessions": list(rows)}
+
+
+ROW = (
+    *("index", "lane", "kind", "parent", "started", "prompt_tokens", "shared_tokens"),
+    *("reused_tokens", "new_tokens", "avoidable_tokens", "exact", "codes"),
+)
+"""The columns of a row a request, in `csv` and `jsonl`."""
+
+
+def analysis_row(request: Analysed) -> dict[str, Json]:
+    """One request as a flat row, the same columns in every row."""
+    codes = dict.fromkeys(code for code, _, _ in request.blamed if code != "-")
+    return {
+        "index": request.info.index,
+        "lane": request.lane,
+        "kind": request.kind,
+        "parent": request.parent,
+        "started": request.info.started,
+        "prompt_tokens": request.prompt_tokens,
+        "shared_tokens": request.shared_tokens,
+        "reused_tokens": request.reused_tokens,
+        "new_tokens": request.new_tokens,
+        "avoidable_tokens": request.avoidable_tokens,
+        "exact": request.exact,
+        "codes": " ".join(codes),
+    }
+
+
+def analysis(made: Analysis) -> dict[str, Json]:
+    """`cachediag.analysis/1`: a session in tokens."""
+    return {
+        "schema": "cachediag.analysis/1",
+        "profile": made.profile,
+        "model": made.model,
+        "engine": made.engine,
+        "exact": made.exact,
+        "requests": [_analysed(request) for request in made.requests],
+        "lanes": _lanes(made.requests),
+        "totals": {
+            "requests": len(made.requests),
+            "prompt_tokens": made.prompt_tokens,
+            "reused_tokens": made.reused_tokens,
+            "avoidable_tokens": made.avoidable_tokens,
+            "hit_rate": made.hit_rate,
+            "hit_rate_ceiling": made.hit_rate_ceiling,
+            "prefill_rate": made.prefill_rate,
+        },
+        "causes": [
+            {
+                "code": None if cause.code == "-" else cause.code,
+                "path": cause.path,
+                "requests": cause.requests,
+                "tokens_lost": cause.tokens_lost,
+            }
+            for cause in made.causes
+        ],
+    }
+
+
+def _analysed(request: Analysed) -> dict[str, Json]:
+    return {
+        "index": request.info.index,
+        "lane": request.lane,
+        "kind": request.kind,
+        "parent": request.parent,
+        "prompt_tokens": request.prompt_tokens,
+        "shared_tokens": request.shared_tokens,
+        "reused_tokens": request.reused_tokens,
+        "new_tokens": request.new_tokens,
+        "avoidable_tokens": request.avoidable_tokens,
+        "exact": request.exact,
+        "findings": [finding(found) for found in request.findings],
+        "problem": request.problem,
+    }
+
+
+def _lanes(requests: Iterable[Analysed]) -> list[dict[str, Json]]:
+    lanes: dict[str, dict[str, Json]] = {}
+    for request in requests:
+        lane = lanes.setdefault(
+            request.lane,
+            {"lane": request.lane, "kind": request.kind, "requests": 0, "prompt_tokens": 0},
+        )
+        lane["requests"] += 1
+        lane["prompt_tokens"] += request.prompt_tokens
+    return list(lanes.values())

@@ -62,7 +62,8 @@ def test_two_files_as_json(capsys, pair):
     made = json.loads(done.out)
     assert made["schema"] == "cachediag.diff/1"
     assert [(f["code"], f["path"]) for f in made["findings"]] == [("V01", "system[0].text")]
-    assert made["shared_tokens"] is None
+    assert made["prompt_tokens"]["exact"] is False
+    assert 0 < made["shared_tokens"] < made["reusable_tokens"] == made["prompt_tokens"]["a"]
 
 
 def test_the_newest_recording_is_meant_where_none_is_named(capsys, session):
@@ -86,7 +87,7 @@ def test_a_session_by_its_name(capsys, session):
 
 def test_a_pair_of_a_session(capsys, session):
     done = ran(capsys, "diff", "--pair", "1:4")
-    assert done.out.startswith("request 1 → 4   anthropic\n")
+    assert done.out.startswith("request 1 → 4   anthropic   estimate\n")
 
 
 def test_a_backend_that_strips_the_header(capsys, pair):
@@ -257,3 +258,47 @@ def test_stdin(pair):
     )
     assert done.returncode == 0
     assert [p["findings"][0]["code"] for p in json.loads(done.stdout)["pairs"]] == ["N03", "V01"]
+
+
+def test_analyze_in_the_terminal(capsys, session):
+    done = ran(capsys, "analyze", "--profile", "vllm-mlx@0.2.6", "--model", "qwen2.5")
+    assert done.code == 0
+    assert "profile vllm-mlx@0.2.6   tokens qwen2.5   cache none   exact" in done.out
+    assert "✗ V01 system[0].text" in done.out
+    assert "hit rate 0.0%, could be " in done.out
+    assert "next   cachediag diff" in done.out
+
+
+def test_analyze_as_json_and_as_rows(capsys, session):
+    options = ("analyze", "--profile", "vllm-mlx@0.6.0", "--engine", "sglang", "--format")
+    made = json.loads(ran(capsys, *options, "json").out)
+    assert made["schema"] == "cachediag.analysis/1"
+    assert (made["profile"], made["engine"]) == ("vllm-mlx@0.6.0", "sglang")
+    assert made["totals"]["requests"] == 5
+    assert made["totals"]["hit_rate"] == made["totals"]["hit_rate_ceiling"] > 0
+    rows = [json.loads(line) for line in ran(capsys, *options, "jsonl").out.splitlines()]
+    assert [row["prompt_tokens"] for row in rows] == [
+        request["prompt_tokens"] for request in made["requests"]
+    ]
+    table = ran(capsys, *options, "csv").out.splitlines()
+    assert table[0].startswith("index,lane,kind,parent,started,prompt_tokens,")
+    assert len(table) == 6
+
+
+def test_analyze_one_lane(capsys, session):
+    made = json.loads(ran(capsys, "analyze", "--lane", "main", "--format", "json").out)
+    assert [request["lane"] for request in made["requests"]] == ["main"] * 3
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (("--engine", "nobody"), "no cache model is called 'nobody'"),
+        (("--profile", "nobody"), "no profile is called 'nobody'"),
+        (("--profile", "mlx-lm", "--model", "nobody"), "no model is called 'nobody'"),
+    ],
+)
+def test_analyze_with_what_there_is_not(capsys, session, option, message):
+    done = ran(capsys, "analyze", *option)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err

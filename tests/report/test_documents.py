@@ -56,7 +56,7 @@ def test_diff_is_the_contract():
 
 def test_diffs_holds_a_pair_for_each_request():
     found = walked(recorded([title("x"), main(), main("t1", header="aaaa1")]))
-    made = documents.diffs("s", found)
+    made = documents.diffs("s", map(documents.pair, found))
     assert made["schema"] == "cachediag.diffs/1"
     assert [(p["request"], p["lane"], p["kind"], p["parent"]) for p in made["pairs"]] == [
         (0, "title", "auxiliary", None),

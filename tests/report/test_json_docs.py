@@ -98,3 +98,10 @@ def test_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CACHEDIAG_HOME", str(tmp_path))
     of_the_demo = documented("cachediag.demo/1")
     assert keys("demo") == of_the_demo | below("findings[]", documented("Findings"))
+
+
+def test_an_analysis(session: str) -> None:
+    expected = documented("cachediag.analysis/1") | below(
+        "requests[].findings[]", documented("Findings")
+    )
+    assert keys("analyze", session, "--profile", "vllm-mlx@0.2.6") == expected

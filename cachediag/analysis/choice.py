@@ -1,0 +1,84 @@
+"""Which profile, tokenizer, chat template and cache model an analysis goes by."""
+
+import re
+from dataclasses import dataclass
+
+from cachediag.analysis.engines import CacheModel, engine
+from cachediag.analysis.tokenview import Counter
+from cachediag.model import Endpoint
+from cachediag.protocol import Parser
+from cachediag.render import default_profile, profile
+from cachediag.render.templates import DEFAULT, Template, template
+from cachediag.tokens.encoder import Encoder
+from cachediag.tokens.tokenizers import tokenizer
+
+__all__ = ["Choice", "choose", "default_engine"]
+
+_ENGINES = {
+    "anthropic": "anthropic",
+    # A tree without a limit: what any cache of prefixes could reuse at best.
+    "generic": "sglang",
+    "llama.cpp": "llama.cpp",
+    "mlx-lm": "mlx-lm",
+    "vllm": "vllm",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What an analysis goes by."""
+
+    counter: Counter
+    template: Template
+    engine: CacheModel
+    model: str
+    """The tokenizer's name."""
+
+    @property
+    def is_hosted(self) -> bool:
+        """The cache goes by blocks and breakpoints."""
+        return self.counter.profile.name == "anthropic"
+
+
+def choose(
+    endpoint: Endpoint,
+    *,
+    profile_spec: str | None = None,
+    model_spec: str | None = None,
+    tokenizer_spec: str | None = None,
+    engine_spec: str | None = None,
+) -> Choice:
+    """Fill in what the user did not name.
+
+    Args:
+        endpoint: what the session's requests call.
+        profile_spec: `--profile`; by default the hosted API for `/v1/messages`, else `generic`.
+        model_spec: `--model`: tokenizer and chat template together.
+        tokenizer_spec: `--tokenizer`, where it is not the model's own.
+        engine_spec: `--engine`; by default what the profile's backend has.
+
+    Raises:
+        UsageError: something is named that there is not.
+    """
+    name = profile_spec or default_profile(endpoint).name
+    hosted = name == "anthropic"
+    chat = template(None if hosted else model_spec)
+    backend = profile(name, chat)
+    spec = tokenizer_spec or model_spec or ("claude" if hosted else DEFAULT)
+    counted = tokenizer(spec)
+    return Choice(
+        counter=Counter(backend, Encoder(counted), Parser()),
+        template=chat,
+        engine=engine(engine_spec or default_engine(backend.name)),
+        model=counted.name,
+    )
+
+
+def default_engine(profile_name: str) -> str:
+    """The cache model of a profile's backend as it is installed."""
+    name, _, version = profile_name.partition("@")
+    if name != "vllm-mlx":
+        return _ENGINES[name]
+    release = tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+    # Releases before 0.4 keep no prefix cache for text.
+    return f"vllm-mlx@{version.partition(':')[0]}" if release >= (0, 4, 0) else "none"

@@ -1,0 +1,135 @@
+"""`cachediag analyze`: a session in tokens."""
+
+import csv
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cachediag.cli.console import err, out, write
+from cachediag.cli.options import ModelOption, ProfileOption, SessionArgument, choose_for, source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cachediag.analysis.analyze import Analysed
+    from cachediag.analysis.choice import Choice
+    from cachediag.model import Exchange
+    from cachediag.session.source import Source
+
+__all__ = ["analyze"]
+
+
+class Rows(StrEnum):
+    """How an analysis is printed."""
+
+    text = "text"
+    json = "json"
+    csv = "csv"
+    jsonl = "jsonl"
+
+
+def analyze(  # noqa: PLR0917 - a parameter is an option
+    session: SessionArgument = None,
+    profile: ProfileOption = None,
+    model: ModelOption = None,
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(metavar="NAME|FILE", help="A tokenizer other than the model's own."),
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[:k=v]",
+            help="The cache that is played: none, vllm-mlx@0.6.0, mlx-lm, llama.cpp:slots=1, "
+            "vllm, sglang, anthropic, …; by default the profile's own.",
+        ),
+    ] = None,
+    lane: Annotated[str | None, typer.Option(help="Show the requests of one lane only.")] = None,
+    prefill_rate: Annotated[
+        float | None,
+        typer.Option(min=0.001, help="Tokens a second; by default measured from the recording."),
+    ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Follow a recording while it goes on, until Ctrl-C.")
+    ] = False,
+    format_: Annotated[
+        Rows, typer.Option("--format", help="For people, one JSON document, or a row a request.")
+    ] = Rows.text,
+) -> None:
+    """Say in tokens what was cacheable, what a cache reuses, and what each cause cost.
+
+    Examples:
+      cachediag analyze --profile vllm-mlx@0.3.0 --model qwen3
+      cachediag analyze --profile mlx-lm --model ~/models/Qwen3-8B --format json
+    """
+    from cachediag.analysis.analyze import analyse, summarise
+    from cachediag.report import documents
+    from cachediag.report.analysis import AnalysisReport
+
+    opened = source(session)
+    choice = choose_for(opened, profile, model, tokenizer_spec=tokenizer, engine_spec=engine)
+    if watch:
+        _watch(opened, choice, lane)
+        return
+    found = [
+        each
+        for each in analyse(_shown(opened), opened.exchange, choice)
+        if lane is None or each.lane == lane
+    ]
+    analysis = summarise(found, choice, prefill_rate)
+    if format_ is Rows.json:
+        write(documents.dumps(documents.analysis(analysis)))
+    elif format_ is Rows.text:
+        out().print(AnalysisReport(analysis, opened.name, given=session or ""))
+    else:
+        _rows(found, format_)
+
+
+def _shown(opened: "Source") -> "Iterator[Exchange]":
+    """The exchanges, with a progress bar on a terminal."""
+    from rich.progress import track
+
+    total = sum(1 for _ in opened.infos())
+    console = err()
+    yield from track(
+        opened.exchanges(),
+        description="counting",
+        total=total,
+        console=console,
+        transient=True,
+        disable=not console.is_terminal or total < 50,
+    )
+
+
+def _watch(opened: "Source", choice: "Choice", lane: str | None) -> None:
+    from cachediag.analysis.analyze import analyse
+    from cachediag.errors import UsageError
+    from cachediag.report.analysis import request_row, rows_head
+    from cachediag.session import Session
+
+    if not isinstance(opened, Session):
+        raise UsageError(
+            "only a session file can be followed", remedy="Give a session that is being recorded."
+        )
+    console = out()
+    console.print(rows_head(console))
+    followed = opened.follow(stop=lambda: False)
+    for each in analyse(followed, opened.exchange, choice):
+        if lane is None or each.lane == lane:
+            console.print(request_row(each, console))
+
+
+def _rows(found: "list[Analysed]", format_: Rows) -> None:
+    import json
+
+    from cachediag.report import documents
+
+    rows = [documents.analysis_row(each) for each in found]
+    if format_ is Rows.jsonl:
+        write("".join(f"{json.dumps(row)}\n" for row in rows))
+        return
+    writer = csv.DictWriter(sys.stdout, documents.ROW)
+    writer.writeheader()
+    writer.writerows(rows)
