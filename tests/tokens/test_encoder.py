@@ -19,6 +19,7 @@ from cachediag.tokens.tokenizers.bytepairs import (
     encoding,
     read_ranks,
 )
+from cachediag.tokens.tokenizers.library import Library
 from cachediag.tokens.tokenizers.openai import CL100K
 from tests.tokens.texts import SPECIAL, pieces, surrogates, texts, trained, written
 
@@ -91,7 +92,12 @@ def test_chunks_in_a_row_are_the_whole_as_tiktoken_encodes_it(text: str) -> None
 @THOUSANDS
 @given(st.lists(texts, max_size=8))
 def test_texts_in_a_row_are_encoded_as_one(qwen: Tokenizer, parts: list[str]) -> None:
-    assert list(Encoder(qwen).sequence(parts)) == qwen.encode("".join(parts))
+    encoder = Encoder(qwen)
+    whole = qwen.encode("".join(parts))
+    assert list(encoder.sequence(parts)) == whole
+    for part in parts:
+        encoder.sequence([part])
+    assert list(encoder.sequence(parts)) == whole
 
 
 @pytest.mark.usefixtures("_short_chunks")
@@ -163,7 +169,7 @@ def test_only_places_that_the_rule_allows_are_found(text: str) -> None:
         assert encoder._is_apart(text[:place], text[place:])
 
 
-@pytest.mark.parametrize("name", ["metaspace", "one word", "flags", "overlap", "many"])
+@pytest.mark.parametrize("name", ["metaspace", "one word", "flags", "overlap", "words"])
 @settings(THOUSANDS, max_examples=150)
 @given(st.lists(texts, max_size=4))
 def test_other_kinds_of_tokenizers_are_exact_too(odd: dict, name: str, parts: list[str]) -> None:
@@ -184,19 +190,38 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> dict:
             pre_tokenizer=pre_tokenizers.Split(" ", "merged_with_previous"),
         ),
         "flags": trained(),
-        "overlap": trained(),
-        "many": trained(),
+        "overlap": trained(normalizer=normalizers.NFKC()),
+        "words": trained(),
     }
     made["flags"].add_tokens(
         [AddedToken("word", lstrip=True, rstrip=True), AddedToken("é", normalized=True)]
     )
-    made["overlap"].add_special_tokens(["}<|im", "\n\n"])
-    made["many"].add_tokens([AddedToken("Word", single_word=True)])
+    made["overlap"].add_tokens([AddedToken("}<|im", normalized=False)])
+    made["overlap"].add_special_tokens(["\n\n"])
+    made["words"].add_tokens([AddedToken("Word", single_word=True)])
+    made["words"].add_special_tokens(["EOS"])
     found = {}
     for name, library in made.items():
         path = written(library, tmp_path_factory.mktemp("odd") / "tokenizer.json")
         found[name] = library, tokenizer(str(path))
     return found
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"), [("overlap", ["}", "<|im_start|>"]), ("words", ["A Word", "EOS", "s"])]
+)
+def test_where_tokens_touch_each_other_nothing_is_cut(odd: dict, name: str, parts: list) -> None:
+    library, ours = odd[name]
+    assert isinstance(ours, Library)
+    assert list(Encoder(ours).sequence(parts)) == library.encode("".join(parts)).ids
+
+
+@pytest.mark.parametrize("parts", [["z", "<a>"], ["z<a>"], ["<a", ">"], ["<", "a>"], ["<a", "<a>"]])
+def test_the_leftmost_and_longest_special_token_is_taken(parts: list[str]) -> None:
+    bare = encoding("bytes", {bytes([n]): n for n in range(256)}, QWEN_2)
+    ours = BytePairs("bytes", bare, {"<a": 300, "<a>": 301, "z<a": 302})
+    expected = {"z<a>": [302, 62], "<a>": [301], "<a<a>": [300, 301]}["".join(parts)]
+    assert list(Encoder(ours).sequence(parts)) == expected
 
 
 def test_text_is_encoded_once(qwen: Tokenizer) -> None:
