@@ -150,11 +150,15 @@ class CausesReport:
             yield Text()
         first = rows[0]
         given = f"{printable(self.session)} " if self.session else ""
-        pair = f"cachediag diff {given}--pair {first.parent}:{first.first}"
-        code = first.finding.code
-        width = max(len(pair), len(f"cachediag explain {code}"))
-        yield line(("next   ", GOOD), f"{pair:<{width}}   ", ("the whole of that pair", DIM))
-        yield line(f"       {f'cachediag explain {code}':<{width}}   ", ("what it is", DIM))
+        commands = {
+            f"cachediag diff {given}--pair {first.parent}:{first.first}": "the whole of that pair",
+            f"cachediag explain {first.finding.code}": "what it is, and what to do",
+            f"cachediag analyze {given}".rstrip(): "what it costs in tokens",
+        }
+        width = max(map(len, commands))
+        for number, (command, purpose) in enumerate(commands.items()):
+            label = "" if number else "next"
+            yield line((f"{label:<7}", GOOD), f"{command:<{width}}   ", (purpose, DIM))
 
 
 @dataclass(frozen=True, slots=True)
