@@ -20,9 +20,8 @@ import pytest
 from tests.live import clients
 from tests.live.engines_packages import engines_python, tiny_model
 
-__all__ = ["MODEL", "Answer", "Server", "mlx_lm_server", "vllm_mlx_server"]
+__all__ = ["Answer", "Server", "mlx_lm_server", "vllm_mlx_server"]
 
-MODEL = "tiny"
 _START = 60.0
 _ANSWER = 60.0
 _VLLM_MLX = "import sys; from vllm_mlx.cli import main; sys.exit(main())"
@@ -45,6 +44,8 @@ class Server:
     """A running engine."""
 
     url: str
+    model: str
+    """The name that requests give its model."""
     log: Path
 
     def post(self, path: str, body: bytes) -> Answer:
@@ -78,8 +79,8 @@ _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 @contextmanager
 def vllm_mlx_server(home: Path) -> Iterator[Server]:
     """vllm-mlx's server, as it starts without options."""
-    words = (str(tiny_model()), "--host", "127.0.0.1", "--served-model-name", MODEL)
-    with _running(home, ("-c", _VLLM_MLX, "serve", *words), "/health") as server:
+    words = (str(tiny_model()), "--host", "127.0.0.1", "--served-model-name", "tiny")
+    with _running(home, ("-c", _VLLM_MLX, "serve", *words), "tiny") as server:
         yield server
 
 
@@ -87,12 +88,12 @@ def vllm_mlx_server(home: Path) -> Iterator[Server]:
 def mlx_lm_server(home: Path) -> Iterator[Server]:
     """mlx-lm's server, as it starts without options."""
     words = ("-m", "mlx_lm", "server", "--model", str(tiny_model()), "--host", "127.0.0.1")
-    with _running(home, words, "/health") as server:
+    with _running(home, words, "default_model") as server:
         yield server
 
 
 @contextmanager
-def _running(home: Path, words: tuple[str, ...], health: str) -> Iterator[Server]:
+def _running(home: Path, words: tuple[str, ...], model: str) -> Iterator[Server]:
     port = _free_port()
     command = [str(engines_python()), *words, "--port", str(port)]
     environment = clients.environment(home, HF_HUB_OFFLINE="1", PYTHONUNBUFFERED="1")
@@ -109,19 +110,19 @@ def _running(home: Path, words: tuple[str, ...], health: str) -> Iterator[Server
             start_new_session=True,
         ) as process,
     ):
-        server = Server(f"http://127.0.0.1:{port}", log)
+        server = Server(f"http://127.0.0.1:{port}", model, log)
         try:
-            _await(server, health, process)
+            _await(server, process)
             yield server
         finally:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def _await(server: Server, health: str, process: "subprocess.Popen[bytes]") -> None:
+def _await(server: Server, process: "subprocess.Popen[bytes]") -> None:
     end = time.monotonic() + _START
     while time.monotonic() < end and process.poll() is None:
         try:
-            server.get(health)
+            server.get("/health")
         except (OSError, ValueError):
             time.sleep(0.2)
         else:

@@ -13,9 +13,18 @@ from typing import Any
 
 from cachediag.model import Endpoint, Exchange, ExchangeInfo
 from cachediag.protocol.reply import Reply, read_reply
-from tests.live.engines_servers import MODEL, Answer, Server
+from tests.live.engines_servers import Answer, Server
 
-__all__ = ["Asked", "Played", "Script", "chat_script", "messages_script", "play"]
+__all__ = [
+    "Asked",
+    "Played",
+    "Reading",
+    "Script",
+    "chat_script",
+    "messages_script",
+    "play",
+    "sampling_script",
+]
 
 Body = dict[str, Any]
 
@@ -59,7 +68,8 @@ def play(server: Server, path: str, script: Script, reading: Reading) -> list[Pl
     endpoint: Endpoint = "messages" if path == "/v1/messages" else "chat"
     played, asked = list[Played](), next(script)
     while True:
-        body = json.dumps(asked.body, ensure_ascii=False, separators=(",", ":")).encode()
+        request = {"model": server.model, **asked.body}
+        body = json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode()
         answer = server.post(path, body)
         info = ExchangeInfo(
             index=len(played),
@@ -156,7 +166,6 @@ def _message_body(
         for name in _TOOLS[:tools]
     ]
     return {
-        "model": MODEL,
         "messages": list(turns),
         **({"system": [{"type": "text", "text": text} for text in texts]} if texts else {}),
         **({"tools": given} if given else {}),
@@ -214,6 +223,28 @@ def chat_script() -> Script:
     yield Asked("main", _chat_body(main, _MAIN, 6))
 
 
+def sampling_script() -> Script:
+    """13 requests that ask for what vllm-mlx's cached path can do, and for what it cannot."""
+    neutral: Body = {"top_k": 0, "min_p": 0.0, "presence_penalty": 0, "repetition_penalty": 1.0}
+    settings: list[Body] = [
+        {},
+        {"top_p": 0.5},
+        neutral,
+        {"stop": []},
+        {"stop": ["never said"]},
+        {"top_k": 20},
+        {"min_p": 0.1},
+        {"presence_penalty": 0.5},
+        {"repetition_penalty": 1.1},
+        {"tool_choice": "none", "stream": False},
+        {"tool_choice": "auto", "stream": False},
+    ]
+    for setting in settings:
+        yield Asked("main", {**_chat_body(_main(), _MAIN, 2), **setting})
+    for _ in range(2):
+        yield Asked("text", _chat_body(_main(), _SUB, 0, response_format={"type": "text"}))
+
+
 def _chat_body(
     turns: list[Body], system: str | None, tools: int, *, stream: bool = True, **more: Any
 ) -> Body:
@@ -230,7 +261,6 @@ def _chat_body(
     ]
     opening = [] if system is None else [{"role": "system", "content": system}]
     return {
-        "model": "default_model",
         "messages": [*opening, *turns],
         **({"tools": given} if given else {}),
         "max_tokens": _ENOUGH,
