@@ -198,7 +198,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> dict:
     )
     made["overlap"].add_tokens([AddedToken("}<|im", normalized=False)])
     made["overlap"].add_special_tokens(["\n\n"])
-    made["words"].add_tokens([AddedToken("Word", single_word=True)])
+    made["words"].add_tokens([AddedToken("Word", single_word=True, normalized=False)])
     made["words"].add_special_tokens(["EOS"])
     found = {}
     for name, library in made.items():
