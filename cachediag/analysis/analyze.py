@@ -13,7 +13,7 @@ from cachediag.analysis.lanes import Kind
 from cachediag.analysis.policy import policy_findings
 from cachediag.analysis.requests import Request, Walk
 from cachediag.analysis.serving import cache_request, generated_text
-from cachediag.analysis.tokenview import Counter, TokenView, counted_findings, token_view
+from cachediag.analysis.tokenview import Counter, Known, TokenView, counted_findings, token_view
 from cachediag.errors import InputError
 from cachediag.model import Exchange, ExchangeInfo, Finding
 from cachediag.protocol.reply import read_reply
@@ -161,7 +161,8 @@ def _analysed(request: Request, exchange: Exchange, choice: Choice, seen: _Seen)
     rendered = counter.rendered(prompt)
     tokens = counter.sequence(rendered)
     _, shared = seen.tree.visit(tokens, request.lane, 0, 0)
-    view = _view(request, tokens, counter, seen)
+    exact = counter.is_exact(rendered)
+    view = _view(request, tokens, counter, seen, exact=exact)
     reply = seen.replies.get(request.lane)
     with_reply = tokens.shared(reply) if reply is not None else 0
     generated = _generated(exchange, choice)
@@ -195,20 +196,20 @@ def _analysed(request: Request, exchange: Exchange, choice: Choice, seen: _Seen)
         shared_tokens=shared,
         reused_tokens=served.reused,
         avoidable_tokens=ceiling - served.reused,
-        exact=counter.is_exact(rendered),
+        exact=exact,
         findings=(*found, *policy),
         blamed=_blame(view, served, ceiling, policy),
     )
 
 
 def _view(
-    request: Request, tokens: TokenSequence, counter: Counter, seen: _Seen
+    request: Request, tokens: TokenSequence, counter: Counter, seen: _Seen, *, exact: bool
 ) -> TokenView | None:
     held = request.against_latest or request.comparison
     index = request.latest if request.against_latest else request.parent
     if held is None or index is None or index not in seen.tokens:
         return None
-    return token_view(held, counter, (seen.tokens[index], tokens))
+    return token_view(held, counter, Known(seen.tokens[index], tokens, exact))
 
 
 def _generated(exchange: Exchange, choice: Choice) -> str | None:

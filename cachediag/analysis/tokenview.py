@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from cachediag.compare import Comparison
 from cachediag.compare.comparison import Cause
@@ -13,7 +14,7 @@ from cachediag.render.rendered import Rendered
 from cachediag.tokens.encoder import Encoder
 from cachediag.tokens.sequence import TokenSequence
 
-__all__ = ["Counter", "TokenView", "counted", "counted_findings", "token_view"]
+__all__ = ["Counter", "Known", "TokenView", "counted", "counted_findings", "token_view"]
 
 
 class Counter:
@@ -66,20 +67,29 @@ class TokenView:
     exact: bool
 
 
+class Known(NamedTuple):
+    """Two prompts that were counted before."""
+
+    a: TokenSequence
+    b: TokenSequence
+    exact: bool
+    """Both as the backend itself counts them."""
+
+
 def token_view(
     comparison: Comparison,
     counter: Counter,
-    known: tuple[TokenSequence, TokenSequence] | None = None,
+    known: Known | None = None,
 ) -> TokenView:
     """Count a pair.
 
     Args:
         comparison: the pair.
         counter: renders and encodes as the backend does.
-        known: the tokens of both prompts, where they were counted before.
+        known: both prompts, where they were counted before.
     """
-    first, second = (counter.rendered(prompt) for prompt in comparison.sent)
-    a, b = known or (counter.sequence(first), counter.sequence(second))
+    known = known or _count(comparison, counter)
+    a, b = known.a, known.b
     shared = a.shared(b)
     causes = [(finding.code, finding.path) for finding in comparison.breaks]
     lost = {
@@ -98,8 +108,14 @@ def token_view(
         reusable=reached,
         lost=lost or dict(steps),
         steps=tuple(steps),
-        exact=counter.is_exact(first) and counter.is_exact(second),
+        exact=known.exact,
     )
+
+
+def _count(comparison: Comparison, counter: Counter) -> Known:
+    first, second = (counter.rendered(prompt) for prompt in comparison.sent)
+    exact = counter.is_exact(first) and counter.is_exact(second)
+    return Known(counter.sequence(first), counter.sequence(second), exact)
 
 
 def _undone(comparison: Comparison, counter: Counter, a: TokenSequence, undone: set[Cause]) -> int:

@@ -58,13 +58,21 @@ def _add_head(
     """Add the parts that are the same; the index of the last of them, or -1."""
     left, last = stretch.head, -1
     for run in comparison.b.runs:
-        if run.section != stretch.section:
+        taken = min(left, len(run.parts)) if run.section == stretch.section else 0
+        if not taken:
             continue
-        for number in range(min(left, len(run.parts))):
-            last = 0 if run.indexes is None else run.indexes[number]
-            items = arrays.setdefault(run.path, {})
-            items[last, 0, 0] = _Item(raw=run.parts[number].raw)
-        left -= min(left, len(run.parts))
+        left -= taken
+        first, last = (0, 0) if run.indexes is None else (run.indexes[0], run.indexes[taken - 1])
+        start = run.base + run.starts[0]
+        end = run.base + run.starts[taken - 1] + len(run.parts[taken - 1].raw)
+        items = arrays.setdefault(run.path, {})
+        if last - first == taken - 1:
+            # They follow one another in the body too: one slice, commas and all.
+            items[last, 0, 0] = _Item(raw=comparison.b.body[start:end])
+        else:
+            for number in range(taken):
+                index = 0 if run.indexes is None else run.indexes[number]
+                items[index, 0, 0] = _Item(raw=run.parts[number].raw)
     return last
 
 

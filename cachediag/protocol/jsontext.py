@@ -31,6 +31,7 @@ _WHITE = re.compile(rb"[ \t\r\n]*")
 _KEY = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _COLON = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*")
 _COMMA = re.compile(rb"[ \t\r\n]*,?[ \t\r\n]*")
+_LOOK = 16
 _OPENINGS = (b"{", b'"', b"[")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
@@ -192,15 +193,27 @@ def _members_by_length(
     found: list[tuple[str, Span]] = []
     position = _skip_white(body, span.start + 1)
     while (key := _KEY.match(body, position)) is not None:
-        name: str = decode(key.group())
         start = _skip(_COLON, body, key.end())
-        raw = raws.get(name)
-        if raw is None or len(found) == len(raws):
+        name = _name(key.group())
+        raw = memoryview(raws.get(name, b""))
+        end = start + len(raw)
+        # A look at both ends tells the value that is meant from a repeated key's other one.
+        there = body[start : start + _LOOK] == raw[:_LOOK] and body[end - _LOOK : end].endswith(
+            raw[-_LOOK:]
+        )
+        if not raw or not there or len(found) == len(raws):
             return None
-        end = start + len(memoryview(raw))
         found.append((name, Span(start, end)))
         position = _skip(_COMMA, body, end)
     return found if len(found) == len(raws) and position == span.end - 1 else None
+
+
+def _name(key: bytes) -> str:
+    """A key; an empty text where it is none, which a walk that went wrong may come upon."""
+    try:
+        return str(decode(key))
+    except InputError:
+        return ""
 
 
 def _members_standard(body: bytes, span: Span) -> Iterator[tuple[str, Span]]:

@@ -25,6 +25,7 @@ _FIELDS: dict[Endpoint, tuple[Field, ...]] = {
 # Arrays that later bodies may begin with; the lanes of a session take turns.
 _RECENT = 8
 _NEARLY = 2
+_LOOK = 32
 _BEHIND = (b",", b"]", b" ", b"\n", b"\r", b"\t")
 
 
@@ -165,6 +166,10 @@ class _Array:
     def _is_head(self, body: bytes, at: Span, count: int) -> bool:
         # With the byte behind, which ends a number: `[1` is no head of `[12`.
         size = self.ends[count - 1]
+        # Heads that differ mostly differ at their ends too: a look there saves the long compare.
+        ends = self.base + size, at.start + size
+        if self.body[ends[0] - _LOOK : ends[0]] != body[ends[1] - _LOOK : ends[1]]:
+            return False
         head = self.body[self.base : self.base + size]
         behind = body[at.start + size : at.start + size + 1]
         return at.start + size < at.end and body.startswith(head, at.start) and behind in _BEHIND
