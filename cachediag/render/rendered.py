@@ -62,9 +62,9 @@ class Rendered:
     firsts: tuple[int, ...]
     """For each segment the number of the block that its pieces count from."""
     prefix: int | None = None
-    """Characters at the head that depend on tools and system messages alone: up to the place
-    where the text of the first user message begins, or of the first tool result. None where the
-    prompt does not go from system messages to such a message."""
+    """Characters at the head that depend on the tools and the leading system messages alone: up to
+    where the text of a first user message begins. None where neither such a message nor a tool
+    result follows them."""
     find_last_user: Callable[[], int | None] = lambda: None
     exact: bool = False
     """The text is what the backend builds, proven against the backend itself; else an estimate."""

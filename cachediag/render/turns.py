@@ -65,8 +65,9 @@ class Turn:
     thinking_block: int | None = None
     extra: Mapping[str, Json] = field(default_factory=dict)
     """What else the template is given of the message: `tool_call_id`, `name`."""
-    is_list: bool = False
-    """The template is given a list of parts, and `text` is how that list prints."""
+    items: tuple[Json, ...] | None = None
+    """The list that the template is given as content, which prints as `text`; None where it is
+    given the text."""
 
     @classmethod
     def of(
@@ -77,7 +78,7 @@ class Turn:
         *,
         thinking: Piece | None = None,
         extra: Mapping[str, Json] | None = None,
-        is_list: bool = False,
+        items: tuple[Json, ...] | None = None,
     ) -> "Turn":
         """A turn of some pieces."""
         pieces = tuple(content)
@@ -89,7 +90,7 @@ class Turn:
             thinking=thinking.text if thinking else None,
             thinking_block=thinking.block if thinking else None,
             extra=extra or {},
-            is_list=is_list,
+            items=items,
         )
 
     def saying(self, content: Iterable[Piece]) -> "Turn":

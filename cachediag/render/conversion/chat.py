@@ -1,7 +1,7 @@
 """`/v1/chat/completions` → chat form: what a server does to messages that are in it already."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cachediag.model import Json, Part
@@ -24,9 +24,9 @@ class ChatRules:
     """`reasoning_content` is handed to the template."""
     wraps_arguments: bool = False
     """Arguments that are no JSON, or a string, are put into an object, under `value`."""
-    prints_part: Callable[[Json], str] | None = None
-    """How a part of a tool result prints where the server hands the list of them on; None where
-    it joins their texts."""
+    part: Callable[[Json], Json] | None = None
+    """What becomes of a part of a tool result, where the server hands the list of parts on and
+    the template prints it as Python does; None where the server joins their texts."""
 
 
 def chat_turns(part: Part, rules: ChatRules) -> tuple[Turn, ...]:
@@ -43,31 +43,28 @@ def chat_turns(part: Part, rules: ChatRules) -> tuple[Turn, ...]:
     numbers = {block.path: number for number, block in enumerate(part.blocks)}
     thinking = message.get("reasoning_content")
     extra = {name: message[name] for name in ("tool_call_id", "name") if message.get(name)}
-    printed = rules.prints_part if role == "tool" and content else None
-    listed = _listed(content, numbers, printed) if printed and isinstance(content, list) else None
+    items = None
+    if rules.part is not None and role == "tool" and content and isinstance(content, list):
+        items = tuple(rules.part(item) for item in content)
     return (
         Turn.of(
             role,
-            listed or _content(content, numbers, rules.joins),
+            _content(content, numbers, rules.joins) if items is None else _listed(items, numbers),
             _calls(message.get("tool_calls"), numbers, wraps=rules.wraps_arguments),
             thinking=Piece(thinking, numbers["reasoning_content"])
             if rules.keeps_thinking and isinstance(thinking, str)
             else None,
             extra=extra,
-            is_list=listed is not None,
+            items=items,
         ),
     )
 
 
-def _listed(
-    content: list[Json], numbers: dict[str, int], printed: Callable[[Json], str]
-) -> tuple[Piece, ...]:
+def _listed(items: Sequence[Json], numbers: dict[str, int]) -> tuple[Piece, ...]:
     """A list of parts as Python prints it."""
-    items = [
-        (Piece(printed(item), numbers[f"content[{index}]"]),) for index, item in enumerate(content)
-    ]
-    opening, closing = Piece("[", items[0][0].block), Piece("]", items[-1][0].block)
-    return (opening, *joined(items, ", "), closing)
+    texts = [(Piece(repr(item), numbers[f"content[{index}]"]),) for index, item in enumerate(items)]
+    opening, closing = Piece("[", texts[0][0].block), Piece("]", texts[-1][0].block)
+    return (opening, *joined(texts, ", "), closing)
 
 
 def _content(content: Json, numbers: dict[str, int], by: str) -> tuple[Piece, ...]:

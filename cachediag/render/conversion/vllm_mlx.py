@@ -18,7 +18,7 @@ Read in the released packages, and held against them by the live tests: `api/ant
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from cachediag.model import Json, Part, Prompt, Run
@@ -182,7 +182,7 @@ class VllmMlxConversion:
     def _merges(self, before: Turn, turn: Turn) -> bool:
         if before.role != turn.role or self._release < (0, 2, 8):
             return False
-        if before.is_list or turn.is_list:
+        if before.items is not None or turn.items is not None:
             return False
         if self._release < (0, 6, 0):
             return True
@@ -231,11 +231,10 @@ class VllmMlxConversion:
         messages = MessageRules(
             keeps_empty=self._release < (0, 5, 0), media_speaks=self._release >= (0, 6, 0)
         )
-        printed = _as_dict if self._native else _as_object
-        chat = ChatRules(
-            wraps_arguments=closes,
-            prints_part=_as_string if self._native and closes else printed,
-        )
+        part: Callable[[Json], Json] = _as_object
+        if self._native:
+            part = _as_string if closes else _as_dict
+        chat = ChatRules(wraps_arguments=closes, part=part)
 
         def finish(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
             finished, firsts = list[Turn](), list[int]()
@@ -272,17 +271,26 @@ def _fields(part: Json) -> list[tuple[str, Json]]:
     return [(name, part.get(name)) for name in _PART_FIELDS]
 
 
-def _as_object(part: Json) -> str:
-    return f"ContentPart({', '.join(f'{name}={value!r}' for name, value in _fields(part))})"
+class _Object(NamedTuple):
+    """A part as an object of the server, which prints its fields."""
+
+    fields: list[tuple[str, Json]]
+
+    def __repr__(self) -> str:
+        return f"ContentPart({', '.join(f'{name}={value!r}' for name, value in self.fields)})"
 
 
-def _as_dict(part: Json) -> str:
-    return repr(dict(_fields(part)))
+def _as_object(part: Json) -> Json:
+    return _Object(_fields(part))
 
 
-def _as_string(part: Json) -> str:
+def _as_dict(part: Json) -> Json:
+    return dict(_fields(part))
+
+
+def _as_string(part: Json) -> Json:
     """The part went through JSON, which has no way to write it but as a string."""
-    return repr(" ".join(f"{name}={value!r}" for name, value in _fields(part)))
+    return " ".join(f"{name}={value!r}" for name, value in _fields(part))
 
 
 def _in_words(turn: Turn) -> Turn:

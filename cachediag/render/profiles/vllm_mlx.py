@@ -73,15 +73,17 @@ class VllmMlx:
     def render(self, prompt: Prompt) -> Rendered:
         """What the tokenizer is given.
 
-        `prefix` is None without a system message: the engine looks for none then.
+        `prefix` is None without a system message, and where one stands behind other messages: the
+        engine looks for no prefix then, or for one that is none.
         """
         talk = self._conversion.talk(prompt, thinks="coder" not in self.template.name.lower())
         rendered = self.template.render(talk)
         notes = (*rendered.notes, *self._notes(prompt))
-        has_system = any(turn.role == "system" for turn in talk.turns)
+        system = [number for number, turn in enumerate(talk.turns) if turn.role == "system"]
+        leads = bool(system) and system[-1] == len(system) - 1
         return replace(
             rendered,
-            prefix=rendered.prefix if has_system else None,
+            prefix=rendered.prefix if leads else None,
             exact=rendered.exact and not notes,
             notes=notes,
         )

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from cachediag.errors import InputError
@@ -117,7 +118,7 @@ class Jinja:
 
     def _prefix(self, talk: Talk, text: str) -> int | None:
         """The length of what two prompts share that differ in the first user text alone."""
-        system = tuple(turn for turn in talk.turns if turn.role == "system")
+        system = tuple(takewhile(lambda turn: turn.role == "system", talk.turns))
         key = (talk.tools, system, json.dumps(talk.options, sort_keys=True, default=str))
         if key not in self._prefixes:
             self._prefixes[key] = self._shared(talk, [self._message(turn) for turn in system])
@@ -136,8 +137,10 @@ class Jinja:
     def _last_user(self, talk: Talk, messages: Sequence[dict[str, Json]], text: str) -> int | None:
         if not messages or messages[-1]["role"] != "user":
             return None
-        marked = self._text(talk, [*messages[:-1], {**messages[-1], "content": _MARK}])
-        return shared_length(text, marked)
+        content = f"{_MARK}{talk.turns[-1].text}"
+        marked = self._text(talk, [*messages[:-1], {**messages[-1], "content": content}])
+        # From the mark on the two are the same; before it, a template may have looked at the text.
+        return len(text) - shared_length(text[::-1], marked[::-1])
 
     def _pieces(self, talk: Talk, text: str) -> Any:
         def again(told: Told) -> str:
@@ -148,7 +151,8 @@ class Jinja:
 
 
 def _message(turn: Turn) -> dict[str, Json]:
-    message: dict[str, Json] = {"role": turn.role, "content": turn.text, **turn.extra}
+    content = turn.text if turn.items is None else list(turn.items)
+    message: dict[str, Json] = {"role": turn.role, "content": content, **turn.extra}
     if turn.thinking is not None:
         message["reasoning_content"] = turn.thinking
     if turn.calls:

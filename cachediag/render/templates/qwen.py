@@ -33,6 +33,8 @@ _TOOLS_END = (
     '{"name": <function-name>, "arguments": <args-json-object>}\n</tool_call>'
 )
 
+_PRINTED = ("system", "user", "assistant", "tool")
+
 _HeadKey = tuple[tuple[Tool, ...], Turn | None, int]
 
 # The ways in which a turn is printed: as it is; as a tool result that opens the user message,
@@ -70,13 +72,10 @@ class _Qwen:
         thinks = not self._can_stop_thinking or talk.options.get("enable_thinking") is not False
         segments.append(_GENERATION_PROMPT if thinks else _NO_THINKING_PROMPT)
         firsts.append(0)
-        following = turns[start].role if start < len(turns) else None
         return Rendered(
             tuple(segments),
             tuple(firsts),
-            prefix=(len(head.text) if head else 0) + len(_USER)
-            if following in ("user", "tool")
-            else None,
+            prefix=_prefix(turns, segments, has_head=head is not None),
             find_last_user=lambda: (
                 sum(len(segment.text) for segment in segments[:-2]) + len(_USER)
                 if turns and turns[-1].role == "user"
@@ -99,7 +98,7 @@ class _Qwen:
             elif role == "tool":
                 closes = number == last or turns[number + 1].role != "tool"
                 way = _RESULTS + 2 * (before != "tool") + closes
-            elif role in ("user", "system"):
+            elif role in _PRINTED:
                 way = _AS_IS
             else:
                 before = role
@@ -203,6 +202,17 @@ class Qwen3(_Qwen):
 
 _GENERATION_PROMPT = Segment((Piece(_GENERATION, None),))
 _NO_THINKING_PROMPT = Segment((Piece(f"{_GENERATION}{_THINK}\n\n{_THINK_END}\n\n", None),))
+
+
+def _prefix(turns: Sequence[Turn], segments: Sequence[Segment], *, has_head: bool) -> int | None:
+    """Where the first user text would begin, behind the head and the leading system messages."""
+    leading = next((n for n, turn in enumerate(turns) if turn.role != "system"), len(turns))
+    following = next((turn.role for turn in turns[leading:] if turn.role in _PRINTED), None)
+    if following not in ("user", "tool"):
+        return None
+    # The first of the system messages is in the head.
+    before = segments[: max(leading, int(has_head))]
+    return sum([len(segment.text) for segment in before]) + len(_USER)
 
 
 def _segment(pieces: Iterator[Piece]) -> Segment | None:

@@ -240,7 +240,9 @@ def test_the_prefix_that_the_engine_keeps():
         {"role": "user", "content": "a"},
         {"role": "system", "content": "T"},
     )
-    assert backend.render(inline).prefix == len(said("system", "S")) + len("<|im_start|>user\n")
+    assert backend.render(inline).prefix is None
+    generic = profile("generic").render(inline)
+    assert generic.prefix == len(said("system", "S")) + len("<|im_start|>user\n")
 
 
 def test_what_is_not_proven_says_so():

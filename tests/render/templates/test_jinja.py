@@ -99,7 +99,7 @@ def test_the_prefix_and_the_last_user_text():
     assert whole.last_user == whole.text.index("Pear")
     assert jinja().render(TALK).last_user is None
     later = jinja().render(talk(turn("user", "A"), turn("system", "S")))
-    assert later.prefix is None
+    assert later.prefix == len("<s>[user] ")
 
 
 def test_a_template_for_tools_is_taken_for_requests_with_tools():
