@@ -16,18 +16,21 @@ import pytest
 from tests.live import clients
 from tests.live.tokenizer_files import model_files
 
-__all__ = ["REPLY", "VLLM_MLX", "engines_python", "tiny_model"]
+__all__ = ["MLX_LM", "REPLY", "VLLM_MLX", "engines_python", "package", "tiny_model"]
 
-VLLM_MLX = "0.6.0"
+VLLM_MLX, MLX_LM = "0.6.0", "0.31.3"
+"""The releases that the environment holds."""
 
 REPLY = "All is well on board."
 """What the model always says, if it may say six tokens and end its turn."""
 
 # vllm-mlx declares 6.5 GB of dependencies that serving a text model does not need.
 _NEEDED = (
-    *("mlx[cpu]==0.32.4", "mlx-lm==0.31.3", "fastapi", "uvicorn", "prometheus-client"),
+    *("mlx[cpu]==0.32.4", f"mlx-lm=={MLX_LM}", "fastapi", "uvicorn", "prometheus-client"),
     *("psutil", "jsonschema", "requests", "python-multipart"),
 )
+
+_AT_HAND = {("vllm-mlx", VLLM_MLX), ("mlx-lm", MLX_LM)}
 
 _MAKE_MODEL = """
 import json, sys
@@ -70,6 +73,25 @@ def engines_python() -> Path:
     return python
 
 
+def package(engine: str, release: str) -> Path:
+    """A directory to put before the environment's own packages: it holds this release alone.
+
+    Args:
+        engine: `vllm-mlx` or `mlx-lm`.
+        release: the release; the directory is empty where the environment itself holds it.
+    """
+    place = clients._cache() / f"{engine}-{release}-alone"
+    if not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=place.parent) as staging:
+            made = Path(staging, "package")
+            made.mkdir()
+            if (engine, release) not in _AT_HAND:
+                _run(*_pip(engines_python()), "--no-deps", "--target", made, f"{engine}=={release}")
+            made.rename(place)
+    return place
+
+
 def tiny_model() -> Path:
     """The model's directory, in the layout of MLX."""
     place = clients._cache() / "tiny-qwen2.5"
@@ -91,10 +113,14 @@ def _build(place: Path) -> None:
     with tempfile.TemporaryDirectory(dir=place.parent) as staging:
         made = Path(staging, "environment")
         _run(sys.executable, "-m", "venv", made)
-        pip = (made / "bin" / "python", "-m", "pip", "install", "--disable-pip-version-check")
+        pip = _pip(made / "bin" / "python")
         _run(*pip, *_NEEDED)
         _run(*pip, "--no-deps", f"vllm-mlx=={VLLM_MLX}")
         made.rename(place)
+
+
+def _pip(python: Path) -> tuple[str | Path, ...]:
+    return python, "-m", "pip", "install", "--disable-pip-version-check"
 
 
 def _run(*command: str | Path) -> None:

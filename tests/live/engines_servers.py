@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.live import clients
-from tests.live.engines_packages import engines_python, tiny_model
+from tests.live.engines_packages import engines_python, package, tiny_model
 
 __all__ = ["Answer", "Server", "mlx_lm_server", "vllm_mlx_server"]
 
@@ -77,26 +77,29 @@ _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @contextmanager
-def vllm_mlx_server(home: Path) -> Iterator[Server]:
-    """vllm-mlx's server, as it starts without options."""
+def vllm_mlx_server(home: Path, release: str) -> Iterator[Server]:
+    """A release of vllm-mlx's server, as it starts without options."""
+    place = package("vllm-mlx", release)
     words = (str(tiny_model()), "--host", "127.0.0.1", "--served-model-name", "tiny")
-    with _running(home, ("-c", _VLLM_MLX, "serve", *words), "tiny") as server:
+    with _running(home, place, ("-c", _VLLM_MLX, "serve", *words), "tiny") as server:
         yield server
 
 
 @contextmanager
-def mlx_lm_server(home: Path) -> Iterator[Server]:
-    """mlx-lm's server, as it starts without options."""
+def mlx_lm_server(home: Path, release: str) -> Iterator[Server]:
+    """A release of mlx-lm's server, as it starts without options."""
+    place = package("mlx-lm", release)
     words = ("-m", "mlx_lm", "server", "--model", str(tiny_model()), "--host", "127.0.0.1")
-    with _running(home, words, "default_model") as server:
+    with _running(home, place, words, "default_model") as server:
         yield server
 
 
 @contextmanager
-def _running(home: Path, words: tuple[str, ...], model: str) -> Iterator[Server]:
+def _running(home: Path, place: Path, words: tuple[str, ...], model: str) -> Iterator[Server]:
     port = _free_port()
     command = [str(engines_python()), *words, "--port", str(port)]
-    environment = clients.environment(home, HF_HUB_OFFLINE="1", PYTHONUNBUFFERED="1")
+    more = {"HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1", "PYTHONPATH": str(place)}
+    environment = clients.environment(home) | more
     log = home / "server.log"
     with (
         log.open("wb") as output,
