@@ -201,3 +201,17 @@ def test_segments_are_shared_by_the_prompts_of_a_talk():
     second = model.render(Talk((TOOL,), turns, [0, 1, 2]))
     assert second.segments[:2] == first.segments[:2]
     assert second.segments[1] is second.segments[3]
+
+
+@pytest.mark.parametrize(
+    ("name", "like"),
+    [("qwen3.6", "qwen3"), ("org/Qwen3-Coder-30B", "qwen3"), ("Qwen2.5-7B-Instruct", "qwen2.5")],
+)
+def test_a_relative_stands_for_a_model_that_is_not_here(name, like, monkeypatch, tmp_path):
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    whole = rendered(name, [USER], [TOOL])
+    assert whole.text == rendered(like, [USER], [TOOL]).text
+    assert not whole.exact
+    assert name in whole.notes[0]
+    assert rendered(like, [USER], [TOOL]).exact
