@@ -12,11 +12,13 @@ from cachediag.analysis.hosted import with_blocks
 from cachediag.analysis.lanes import Kind
 from cachediag.analysis.policy import policy_findings
 from cachediag.analysis.requests import Request, Walk
+from cachediag.analysis.seams import KEEP_REPLIES, Earlier, prompt_seam, reply_seam
 from cachediag.analysis.serving import cache_request, generated_text
 from cachediag.analysis.tokenview import Counter, Known, TokenView, counted_findings, token_view
 from cachediag.errors import InputError
-from cachediag.model import Exchange, ExchangeInfo, Finding
+from cachediag.model import Exchange, ExchangeInfo, Finding, Prompt
 from cachediag.protocol.reply import read_reply
+from cachediag.render.rendered import Rendered
 from cachediag.tokens.sequence import TokenSequence
 
 __all__ = ["Analysed", "Analysis", "CauseCost", "analyse", "summarise"]
@@ -112,8 +114,8 @@ class _Seen:
     """What is kept of earlier requests: their tokens share their chunks."""
 
     tokens: dict[int, TokenSequence] = field(default_factory=dict)
-    replies: dict[str, TokenSequence] = field(default_factory=dict)
-    """Prompt and reply of the latest request of each lane."""
+    latest: dict[str, tuple[int, Earlier]] = field(default_factory=dict)
+    """The latest request of each lane."""
     tree: PrefixTree = field(default_factory=PrefixTree)
 
 
@@ -163,8 +165,8 @@ def _analysed(request: Request, exchange: Exchange, choice: Choice, seen: _Seen)
     _, shared = seen.tree.visit(tokens, request.lane, 0, 0)
     exact = counter.is_exact(rendered)
     view = _view(request, tokens, counter, seen, exact=exact)
-    reply = seen.replies.get(request.lane)
-    with_reply = tokens.shared(reply) if reply is not None else 0
+    number, earlier = seen.latest.get(request.lane, (None, None))
+    with_reply = tokens.shared(earlier.reply) if earlier and earlier.reply else 0
     generated = _generated(exchange, choice)
     asked = cache_request(
         prompt,
@@ -181,12 +183,18 @@ def _analysed(request: Request, exchange: Exchange, choice: Choice, seen: _Seen)
         asked = with_blocks(asked, prompt, rendered, counter.encoder)
     served = choice.engine.serve(asked)
     seen.tokens[info.index] = tokens
-    if asked.reply is not None:
-        seen.replies[request.lane] = asked.reply
+    seam = None
+    goes_on = number == request.parent and not request.breaks
+    if earlier is not None and goes_on and counter.encoder.tokenizer.exact:
+        seam = _seam(earlier, prompt, rendered, tokens, choice)
+    seen.latest[request.lane] = (
+        info.index,
+        Earlier(rendered, tokens, asked.reply, generated or ""),
+    )
     ceiling = max(shared, served.reused, view.reusable if view else 0)
     found = counted_findings(request.findings, view)
     broken = view is not None and bool(view.steps)
-    policy = () if broken else policy_findings(served, max(shared, with_reply))
+    policy = policy_findings(served, max(shared, with_reply), broken=broken)
     return Analysed(
         info=info,
         lane=request.lane,
@@ -197,9 +205,18 @@ def _analysed(request: Request, exchange: Exchange, choice: Choice, seen: _Seen)
         reused_tokens=served.reused,
         avoidable_tokens=ceiling - served.reused,
         exact=exact,
-        findings=(*found, *policy),
+        findings=(*found, *((seam,) if seam else ()), *policy),
         blamed=_blame(view, served, ceiling, policy),
     )
+
+
+def _seam(
+    earlier: Earlier, prompt: Prompt, rendered: Rendered, tokens: TokenSequence, choice: Choice
+) -> Finding | None:
+    """What is lost where a request goes on from the one before."""
+    kept = choice.engine.name.partition(":")[0].partition("@")[0] in KEEP_REPLIES
+    behind_reply = reply_seam(earlier, prompt, rendered, tokens) if kept else None
+    return behind_reply or prompt_seam(earlier, prompt, rendered, tokens)
 
 
 def _view(

@@ -133,7 +133,11 @@ def _replied(
     if at is None:
         before = [segment.text for segment in rendered.segments[:-1]]
         return encoder.sequence([*before, last + generated])
-    return TokenSequence([*tokens.chunks[:at], *encoder.chunks(last + generated)])
+    joined = TokenSequence([*tokens.chunks[:at], *encoder.chunks(last + generated)])
+    if joined.shared(tokens) == len(tokens):
+        return joined
+    # The reply would join the prompt's last token, which was fed before there was a reply.
+    return TokenSequence([*tokens.chunks, *encoder.chunks(generated)])
 
 
 def _chunk_at(tokens: TokenSequence, characters: int) -> int | None:

@@ -28,6 +28,8 @@ _MESSAGES = {
     "E02": "The same characters are spelled in another way.",
     "E03": "The same text comes once as a string, once as a text block.",
     "E04": "The same number is spelled in another way.",
+    "E05": "The text comes back as it was, its tokens are cut elsewhere.",
+    "S11": "The model's own reply comes back changed.",
     "M01": "The cache marker has moved.",
     "M06": "The cache marker stands on a block that changes, so what it writes is not read.",
     "N01": "New blocks were appended.",
