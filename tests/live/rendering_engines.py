@@ -2,7 +2,6 @@
 
 import base64
 import json
-import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,12 +10,10 @@ from typing import NamedTuple
 import pytest
 
 from tests.live import clients
-from tests.live.engines_packages import engines_python
+from tests.live.engines_packages import engines_python, package
 
 __all__ = ["Answer", "Case", "Run", "answers"]
 
-# What the environment of the engines holds; other releases are installed beside it.
-_AT_HAND = {"vllm-mlx": "0.6.0", "mlx-lm": "0.31.3"}
 _ORACLE = Path(__file__).with_name("rendering_oracle.py")
 
 
@@ -54,7 +51,7 @@ def answers(engine: str, release: str, runs: Sequence[Run], cases: Sequence[Case
         "runs": [[str(run.model), run.parser] for run in runs],
     }
     with tempfile.TemporaryDirectory() as home:
-        env = clients.environment(Path(home)) | {"PYTHONPATH": str(_package(engine, release))}
+        env = clients.environment(Path(home)) | {"PYTHONPATH": str(package(engine, release))}
         asked, answered = Path(home, "question"), Path(home, "answers")
         asked.write_text(json.dumps(question), encoding="utf-8")
         words = [str(engines_python()), str(_ORACLE), engine, str(asked), str(answered)]
@@ -75,22 +72,3 @@ def _read(place: Path, runs: Sequence[Run], cases: Sequence[Case]) -> Iterator[A
                 line.get("ids", ""),
                 line.get("said", ""),
             )
-
-
-def _package(engine: str, release: str) -> Path:
-    """A directory that holds the package of this release alone; empty where it is at hand."""
-    place = clients._cache() / f"{engine}-{release}-alone"
-    if place.exists():
-        return place
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=place.parent) as staging:
-        made = Path(staging, "package")
-        made.mkdir()
-        if _AT_HAND[engine] != release:
-            pip = [str(engines_python()), "-m", "pip", "install", "--disable-pip-version-check"]
-            words = [*pip, "--no-deps", "--target", str(made), f"{engine}=={release}"]
-            said = clients.run(words, env=os.environ, cwd=made, timeout=300)
-            if said.code != 0:
-                pytest.fail(f"pip cannot install {engine} {release}:\n{said.stderr[-2000:]}")
-        made.rename(place)
-    return place
