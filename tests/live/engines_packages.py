@@ -5,11 +5,13 @@ one thing: its replies are a sentence of its own, which ends. Random weights alo
 never ends and need not encode into the tokens that were generated.
 """
 
+import json
 import os
 import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,37 +32,65 @@ _NEEDED = (
     *("psutil", "jsonschema", "requests", "python-multipart"),
 )
 
+_SIZE = {
+    "hidden_size": 64,
+    "num_hidden_layers": 2,
+    "intermediate_size": 128,
+    "vocab_size": 151936,
+    "tie_word_embeddings": False,
+    "torch_dtype": "float32",
+    "eos_token_id": 151645,
+}
+_CONFIGS: dict[str, dict[str, Any]] = {
+    "qwen2": {
+        "architectures": ["Qwen2ForCausalLM"],
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "rms_norm_eps": 1e-6,
+        "max_position_embeddings": 32768,
+        "rope_theta": 1e6,
+    },
+    "mamba2": {
+        "architectures": ["Mamba2ForCausalLM"],
+        "num_heads": 4,
+        "head_dim": 32,
+        "state_size": 16,
+        "layer_norm_epsilon": 1e-5,
+        "conv_kernel": 4,
+        "n_groups": 1,
+        "use_bias": False,
+        "use_conv_bias": True,
+        "time_step_limit": [0.001, 0.1],
+        "time_step_rank": "auto",
+    },
+}
+
 _AT_HAND = {("vllm-mlx", VLLM_MLX), ("mlx-lm", MLX_LM)}
 
 _MAKE_MODEL = """
-import json, sys
+import importlib, json, sys
 from pathlib import Path
 import mlx.core as mx
 from mlx.utils import tree_flatten
-from mlx_lm.models import qwen2
 from transformers import AutoTokenizer
 
-place, reply = Path(sys.argv[1]), sys.argv[2]
-config = dict(
-    model_type="qwen2", hidden_size=64, num_hidden_layers=2, intermediate_size=128,
-    num_attention_heads=4, num_key_value_heads=2, rms_norm_eps=1e-6, vocab_size=151936,
-    max_position_embeddings=32768, rope_theta=1e6, tie_word_embeddings=False,
-)
+place, config, reply = Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3]
+module = importlib.import_module(f"mlx_lm.models.{config['model_type']}")
 mx.random.seed(7)
-model = qwen2.Model(qwen2.ModelArgs.from_dict(config))
+model = module.Model(module.ModelArgs.from_dict(config))
+inner = model.backbone.embeddings if hasattr(model, "backbone") else model.model.embed_tokens
 # A token is answered by the token that follows it in the reply: the embedding outweighs what the
 # layers add, and the head of the follower points the way of the token's own embedding.
-model.model.embed_tokens.weight *= 16
+inner.weight *= 16
 tokens = AutoTokenizer.from_pretrained(place).encode(reply)
 assert len(set(tokens)) == len(tokens)
 for token, follower in zip(tokens, tokens[1:]):
-    model.lm_head.weight[follower] = model.model.embed_tokens.weight[token]
+    model.lm_head.weight[follower] = inner.weight[token]
 mx.eval(model.parameters())
 mx.save_safetensors(
     str(place / "model.safetensors"), dict(tree_flatten(model.parameters())), {"format": "mlx"}
 )
-more = {"architectures": ["Qwen2ForCausalLM"], "torch_dtype": "float32", "eos_token_id": 151645}
-(place / "config.json").write_text(json.dumps(config | more))
+(place / "config.json").write_text(json.dumps(config))
 """
 
 
@@ -92,16 +122,22 @@ def package(engine: str, release: str) -> Path:
     return place
 
 
-def tiny_model() -> Path:
-    """The model's directory, in the layout of MLX."""
-    place = clients._cache() / "tiny-qwen2.5"
+def tiny_model(kind: str = "qwen2") -> Path:
+    """The model's directory, in the layout of MLX.
+
+    Args:
+        kind: `qwen2`, or `mamba2` for layers whose cache cannot be trimmed.
+    """
+    place = clients._cache() / f"tiny-{kind}"
     if not place.exists():
-        with tempfile.TemporaryDirectory(dir=clients._cache()) as staging:
+        python, files = engines_python(), model_files("qwen2_5")
+        with tempfile.TemporaryDirectory(dir=place.parent) as staging:
             made = Path(staging, "model")
             made.mkdir()
-            for file in model_files("qwen2_5").iterdir():
+            for file in files.iterdir():
                 shutil.copy(file, made)
-            _run(engines_python(), "-c", _MAKE_MODEL, made, f"\n{REPLY}<|im_end|>")
+            config = json.dumps({"model_type": kind} | _SIZE | _CONFIGS[kind])
+            _run(python, "-c", _MAKE_MODEL, made, config, f"\n{REPLY}<|im_end|>")
             made.rename(place)
     return place
 

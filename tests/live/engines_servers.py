@@ -86,10 +86,10 @@ def vllm_mlx_server(home: Path, release: str) -> Iterator[Server]:
 
 
 @contextmanager
-def mlx_lm_server(home: Path, release: str) -> Iterator[Server]:
-    """A release of mlx-lm's server, as it starts without options."""
+def mlx_lm_server(home: Path, release: str, kind: str = "qwen2") -> Iterator[Server]:
+    """A release of mlx-lm's server with a kind of model, as it starts without options."""
     place = package("mlx-lm", release)
-    words = ("-m", "mlx_lm", "server", "--model", str(tiny_model()), "--host", "127.0.0.1")
+    words = ("-m", "mlx_lm", "server", "--model", str(tiny_model(kind)), "--host", "127.0.0.1")
     with _running(home, place, words, "default_model") as server:
         yield server
 

@@ -169,12 +169,21 @@ def vllm_mlx_reading(server: Server, endpoint: Endpoint) -> Reading:
     return reading
 
 
-@pytest.mark.parametrize("release", [MLX_LM, "0.32.2"])
-def test_mlx_lm_reuses_what_is_predicted(release: str, home: Path) -> None:
-    with mlx_lm_server(home, release) as server:
+@pytest.mark.parametrize(
+    ("release", "kind", "cache", "repeats"),
+    [
+        (MLX_LM, "qwen2", "mlx-lm", 24),
+        ("0.32.2", "qwen2", "mlx-lm", 24),
+        (MLX_LM, "mamba2", "mlx-lm:trim=0", 12),
+    ],
+)
+def test_mlx_lm_reuses_what_is_predicted(
+    release: str, kind: str, cache: str, repeats: int, home: Path
+) -> None:
+    with mlx_lm_server(home, release, kind) as server:
         session = play(server, "/v1/chat/completions", chat_script(), mlx_lm_reading)
     assert b'"system_fingerprint": "%b-' % release.encode() in session[0].exchange.response
-    hold(predicted(session, "mlx-lm", "mlx-lm"), silent=0, repeats=24)
+    hold(predicted(session, "mlx-lm", cache), silent=0, repeats=repeats)
 
 
 def mlx_lm_reading(answer: Answer) -> tuple[int, int | None]:

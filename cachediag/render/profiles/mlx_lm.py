@@ -40,8 +40,14 @@ class MlxLm:
         return prompt
 
     def render(self, prompt: Prompt) -> Rendered:
-        """What the tokenizer is given."""
-        rendered = self.template.render(self._conversion.talk(prompt))
+        """What the tokenizer is given.
+
+        `prefix` is None without a system message at the head: the server keeps none then.
+        """
+        talk = self._conversion.talk(prompt)
+        rendered = self.template.render(talk)
+        if not talk.turns or talk.turns[0].role != "system":
+            rendered = replace(rendered, prefix=None)
         if prompt.endpoint == "chat":
             return rendered
         return replace(rendered, exact=False, notes=(*rendered.notes, _NO_MESSAGES))

@@ -115,6 +115,16 @@ def test_mlx_lm_hands_a_chat_request_on_as_it_is():
     )
 
 
+def test_mlx_lm_keeps_no_prefix_without_a_system_message():
+    """`_tokenize`: the system messages at the head count, not the one that Qwen2.5 writes itself."""
+    hello = {"role": "user", "content": "Hello"}
+    brief = {"role": "system", "content": "Be brief."}
+    whole = rendered("mlx-lm", chat(brief, hello), "qwen2.5")
+    assert whole.text[: whole.prefix] == f"{said('system', 'Be brief.')}<|im_start|>user\n"
+    assert rendered("mlx-lm", chat(hello), "qwen2.5").prefix is None
+    assert rendered("mlx-lm", chat(hello, brief), "qwen2.5").prefix is None
+
+
 def test_mlx_lm_has_no_messages_endpoint():
     whole = rendered("mlx-lm@0.31.3", TALK)
     assert not whole.exact
