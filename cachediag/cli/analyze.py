@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from cachediag.analysis.analyze import Analysed
     from cachediag.analysis.choice import Choice
+    from cachediag.analysis.whatif import Arm
     from cachediag.model import Exchange
     from cachediag.session.source import Source
 
@@ -65,11 +66,17 @@ def analyze(  # noqa: PLR0917 - a parameter is an option
       cachediag analyze --profile mlx-lm --model ~/models/Qwen3-8B --format json
     """
     from cachediag.analysis.analyze import analyse, summarise
+    from cachediag.analysis.whatif import what_if
     from cachediag.report import documents
     from cachediag.report.analysis import AnalysisReport
 
     opened = source(session)
-    choice = choose_for(opened, profile, model, tokenizer_spec=tokenizer, engine_spec=engine)
+
+    def chosen(other: str | None = None) -> "Choice":
+        spec = other or engine
+        return choose_for(opened, profile, model, tokenizer_spec=tokenizer, engine_spec=spec)
+
+    choice = chosen()
     if watch:
         _watch(opened, choice, lane)
         return
@@ -82,7 +89,10 @@ def analyze(  # noqa: PLR0917 - a parameter is an option
     if format_ is Rows.json:
         write(documents.dumps(documents.analysis(analysis)))
     elif format_ is Rows.text:
-        out().print(AnalysisReport(analysis, opened.name, given=session or ""))
+        arms: tuple[Arm, ...] = ()
+        if lane is None:
+            arms = what_if(opened.exchanges(), opened.exchange, analysis, chosen)
+        out().print(AnalysisReport(analysis, opened.name, arms, session or ""))
     else:
         _rows(found, format_)
 

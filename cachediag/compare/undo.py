@@ -18,7 +18,8 @@ class _Item:
 
     raw: bytes | None = None
     """Its own JSON, where nothing in it is undone."""
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[tuple[Block, Json]] = field(default_factory=list)
+    """Its blocks, each with its value as it is to be sent."""
 
 
 def undone_body(comparison: Comparison, undone: Collection[Cause]) -> bytes:
@@ -36,7 +37,8 @@ def undone_body(comparison: Comparison, undone: Collection[Cause]) -> bytes:
         # Leading system messages stand in the same array, before the talk.
         before = max(arrays.get("messages", ()), default=(-1, 0, 0))
         is_talk = stretch.section == "messages"
-        _add_rest(arrays, stretch, undone, max((last, 0, 0), before) if is_talk else (last, 0, 0))
+        previous = max((last, 0, 0), before) if is_talk else (last, 0, 0)
+        _add_rest(arrays, stretch, undone, previous, comparison.b.body)
     fields = {
         name: comparison.a.params.get(name) if ("S10", name) in undone else raw
         for name, raw in comparison.b.params.items()
@@ -81,6 +83,7 @@ def _add_rest(
     stretch: Stretch,
     undone: Collection[Cause],
     previous: _Order,
+    body: bytes,
 ) -> None:
     kept = {
         entry.a.message: entry.b.message
@@ -100,7 +103,8 @@ def _add_rest(
         last, previous = place, order
         items = arrays.setdefault(name, {})
         if block is not None:
-            items.setdefault(order, _Item()).blocks.append(block)
+            value = _value(block, entry.b, body)
+            items.setdefault(order, _Item()).blocks.append((block, value))
 
 
 def _ordered(stretch: Stretch, undone: Collection[Cause]) -> Iterator[Entry]:
@@ -129,22 +133,25 @@ def _place(
 def _written(item: _Item) -> bytes:
     if item.raw is not None:
         return item.raw
-    first = item.blocks[0]
+    first, value = item.blocks[0]
     if first.message is None:
-        return jsontext.encode(_value(first))
+        return jsontext.encode(value)
     made: dict[str, Json] = {"role": first.role}
-    for block in item.blocks:
+    for block, value in item.blocks:
         name, listed = _field(block)
         if not name:
-            return jsontext.encode(_value(block))
+            return jsontext.encode(value)
         if not listed:
-            made[name] = _value(block)
-        elif isinstance(made.get(name), list):
-            made[name].append(_value(block, as_block=True))
+            made[name] = value
         else:
-            before = [{"type": "text", "text": made[name]}] if name in made else []
-            made[name] = [*before, _value(block, as_block=True)]
+            before = made.get(name, [])
+            before = before if isinstance(before, list) else [_as_block(before)]
+            made[name] = [*before, _as_block(value)]
     return jsontext.encode(made)
+
+
+def _as_block(value: Json) -> Json:
+    return {"type": "text", "text": value} if isinstance(value, str) else value
 
 
 def _field(block: Block) -> tuple[str, bool]:
@@ -154,6 +161,15 @@ def _field(block: Block) -> tuple[str, bool]:
     return name, bool(bracket)
 
 
-def _value(block: Block, *, as_block: bool = False) -> Json:
+def _value(block: Block, later: Block | None, body: bytes) -> Json:
+    """A block as it is to be sent: as it was, or put back under the later one's cache marker."""
+    if block is later:
+        return jsontext.decode(body[block.start : block.end])
     value = jsontext.decode(block.canonical)
-    return value["text"] if block.is_string and not as_block else value
+    if block.is_string and isinstance(value, dict):
+        return value["text"]
+    marker = later.marker if later else None
+    if marker is not None and isinstance(value, dict):
+        made = {"type": marker.kind} | ({"ttl": marker.ttl} if marker.ttl else {})
+        return value | {"cache_control": made}
+    return value

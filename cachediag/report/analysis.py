@@ -7,27 +7,17 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from cachediag.analysis.analyze import Analysed, Analysis
+from cachediag.analysis.whatif import Arm
 from cachediag.report.diff import title
 from cachediag.report.safe import printable
 from cachediag.report.style import BAD, DIM, GOOD, count, line, symbols
 
-__all__ = ["AnalysisReport", "WhatIf", "request_row", "rows_head"]
+__all__ = ["AnalysisReport", "request_row", "rows_head"]
 
 _BAR = 24
 # A smaller share is the template's own opening words.
 _SMALL = 0.01
 _POLICY = "the engine keeps no more"
-
-
-@dataclass(frozen=True, slots=True)
-class WhatIf:
-    """One row of the what-if table."""
-
-    name: str
-    hit_rate: float
-    warm_turn: float
-    """Tokens to prefill in a request of a lane that was seen before, the median."""
-    note: str = ""
 
 
 def rows_head(options: Console | ConsoleOptions) -> Text:
@@ -83,7 +73,7 @@ class AnalysisReport:
 
     analysis: Analysis
     session: str
-    what_if: tuple[WhatIf, ...] = ()
+    what_if: tuple[Arm, ...] = ()
     given: str = ""
     """How to name the session in the next command."""
 
