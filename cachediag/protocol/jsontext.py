@@ -198,8 +198,9 @@ def _members_by_length(
         raw = memoryview(raws.get(name, b""))
         end = start + len(raw)
         # A look at both ends tells the value that is meant from a repeated key's other one.
-        there = body[start : start + _LOOK] == raw[:_LOOK] and body[end - _LOOK : end].endswith(
-            raw[-_LOOK:]
+        there = (
+            body[start : min(end, start + _LOOK)] == raw[:_LOOK]
+            and body[max(start, end - _LOOK) : end] == raw[-_LOOK:]
         )
         if not raw or not there or len(found) == len(raws):
             return None
