@@ -9,13 +9,17 @@ from typing import Any
 
 import msgspec
 
+from benchmarks.figure import Figure
 from cachediag.analysis.analyze import analyse, summarise
 from cachediag.analysis.choice import choose
 from cachediag.model import Exchange, ExchangeInfo
 
 __all__ = ["measure"]
 
+_GROUP = "analysis"
 _WORDS = 3000
+_REQUESTS = 500
+_LAST_BYTES = 420_000
 
 
 def _session(requests: int, last_bytes: int) -> Iterator[bytes]:
@@ -42,7 +46,7 @@ def _session(requests: int, last_bytes: int) -> Iterator[bytes]:
         for n in range(20)
     ]
     rules = block(text(15_000), cache_control={"type": "ephemeral"})
-    turn = max(200, (last_bytes - 65_000) // requests)
+    turn = max(200, (last_bytes - 65_000) // requests - 330)
     messages: list[dict[str, Any]] = [{"role": "user", "content": [block(text(2_000))]}]
     for number in range(requests):
         header = (
@@ -87,36 +91,46 @@ def _seconds(bodies: list[bytes]) -> float:
     return time.process_time() - started
 
 
-def measure(requests: int = 500, last_bytes: int = 540_000) -> dict[str, float]:
-    """Ratios of one run; processor time throughout.
+def measure() -> Iterator[Figure]:
+    """Analyse a session of 500 requests and 150 MB; processor time throughout.
 
-    Returns:
-        `megabytes` of the session; `to_json` the speed against `orjson.loads` (msgspec where
-        orjson is not installed); `to_whole` against rendering and encoding each request whole;
-        `growth` the time per raw megabyte of the whole session against its first half;
-        `peak_megabytes` of the process.
+    The session is analysed whole and its first half alone, and some of its requests are parsed,
+    rendered and encoded with nothing remembered.
     """
     try:
         from orjson import loads
     except ImportError:
         loads = msgspec.json.decode
-    bodies = list(_session(requests, last_bytes))
+    bodies = list(_session(_REQUESTS, _LAST_BYTES))
     size = sum(map(len, bodies))
     started = time.process_time()
     for body in bodies:
         loads(body)
     parsed = time.process_time() - started
     whole = _seconds(bodies)
-    half = bodies[: requests // 2]
-    first = _seconds(half)
-    naive = _naive(bodies[:: max(1, requests // 8)]) * size
-    return {
-        "megabytes": size / 1e6,
-        "to_json": parsed / whole,
-        "to_whole": naive / whole,
-        "growth": (whole / size) / (first / sum(map(len, half))),
-        "peak_megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-    }
+    half = bodies[: _REQUESTS // 2]
+    growth = (whole / size) / (_seconds(half) / sum(map(len, half)))
+    naive = _naive(bodies[:: _REQUESTS // 8]) * size
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - size / 2**20
+    yield Figure(group=_GROUP, name="session", value=size / 1e6, unit="MB")
+    yield Figure(
+        group=_GROUP,
+        name="speed / orjson.loads",
+        value=parsed / whole,
+        unit="×",
+        aim=0.25,
+        better="more",
+    )
+    yield Figure(
+        group=_GROUP,
+        name="speed / each request whole",
+        value=naive / whole,
+        unit="×",
+        aim=30,
+        better="more",
+    )
+    yield Figure(group=_GROUP, name="time a MB, whole / half", value=growth, unit="×", aim=1.1)
+    yield Figure(group=_GROUP, name="peak memory less bodies", value=peak, unit="MB", aim=400)
 
 
 def _naive(sample: list[bytes]) -> float:

@@ -7,8 +7,9 @@ several senders interleave within milliseconds; then tools, system prompt and co
 from dataclasses import dataclass
 from typing import Literal
 
-from cachediag.analysis.prefixes import Prefixes, shared_head
+from cachediag.analysis.prefixes import Prefixes
 from cachediag.analysis.traits import Traits
+from cachediag.heads import common_head
 
 __all__ = ["Kind", "Lanes", "Place"]
 
@@ -98,7 +99,7 @@ class Lanes:
         found = self._prefixes.longest(traits.digests)
         # Of those that share as much, the one that this request appends to, then the lane's own.
         if lane is not None and not found.is_whole:
-            own = shared_head(traits.digests, lane.traits.digests)
+            own = common_head(traits.digests, lane.traits.digests)
             if own >= found.shared:
                 return own, lane.latest
         return found.shared, found.request

@@ -3,28 +3,11 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["Longest", "Prefixes", "shared_head"]
+from cachediag.heads import common_head
+
+__all__ = ["Longest", "Prefixes"]
 
 Digests = tuple[bytes, ...]
-
-
-def shared_head(a: Digests, b: Digests, start: int = 0, offset: int = 0) -> int:
-    """How many items two sequences have in common from given places on.
-
-    Args:
-        a: one sequence.
-        b: the other.
-        start: where to begin in `a`.
-        offset: where to begin in `b`.
-    """
-    low, high = 0, min(len(a) - start, len(b) - offset)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[start + low : start + middle] == b[offset + low : offset + middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 class Longest(NamedTuple):
@@ -60,7 +43,7 @@ class Prefixes:
         """The longest prefix of a request that an earlier one begins with."""
         node, depth = self._root, 0
         while depth < len(digests) and (child := node.children.get(digests[depth])) is not None:
-            shared = shared_head(digests, child.digests[: child.end], depth, child.start)
+            shared = common_head(digests, child.digests[: child.end], depth, child.start)
             if shared < child.end - child.start:
                 return Longest(depth + shared, child.latest, is_whole=False)
             node, depth = child, depth + shared
@@ -83,7 +66,7 @@ class Prefixes:
                 leaf = _Node(digests, depth, len(digests), index, index)
                 node.children[digests[depth]] = leaf
                 return
-            shared = shared_head(digests, child.digests[: child.end], depth, child.start)
+            shared = common_head(digests, child.digests[: child.end], depth, child.start)
             if shared < child.end - child.start:
                 child = self._split(node, child, shared)
             child.latest = index

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from cachediag.compare.comparison import Keys
 from cachediag.compare.places import leaf_path
 from cachediag.compare.wording import message_of
+from cachediag.heads import common_head
 from cachediag.model import Block, Finding, Json, Prompt
 from cachediag.protocol import jsontext
 from cachediag.render.rendered import Rendered
@@ -76,7 +77,7 @@ def reply_seam(
     if not lost or shared < len(earlier.tokens) - _CLOSING:
         return None
     before, after = earlier.rendered.text + earlier.generated, rendered.text
-    agreed = _agreed(before, after)
+    agreed = common_head(before, after)
     code = "E05" if _closed(before[agreed:]) else "S11"
     if code == "E05" and lost <= _CLOSING:
         return None
@@ -87,17 +88,6 @@ def reply_seam(
 def _closed(rest: str) -> bool:
     """Whether nothing but the end-of-turn token is left of a reply."""
     return not rest or (rest.startswith("<|") and rest.endswith("|>"))
-
-
-def _agreed(a: str, b: str) -> int:
-    low, high = 0, min(len(a), len(b))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[low:middle] == b[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _finding(  # noqa: PLR0917

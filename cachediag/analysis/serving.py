@@ -10,12 +10,13 @@ from hashlib import blake2b
 
 from cachediag.analysis.engines.model import CacheRequest
 from cachediag.errors import InputError
+from cachediag.heads import common_head
 from cachediag.model import ExchangeInfo, Json, Prompt
 from cachediag.protocol import jsontext
 from cachediag.protocol.reply import Reply
 from cachediag.render.rendered import Piece, Rendered
 from cachediag.render.templates import Template
-from cachediag.render.turns import Call, Talk, Turn, shared_length
+from cachediag.render.turns import Call, Talk, Turn
 from cachediag.tokens.encoder import Encoder
 from cachediag.tokens.sequence import TokenSequence
 
@@ -66,7 +67,7 @@ def cache_request(
     """
     if tokens is None:
         tokens = encoder.sequence(segment.text for segment in rendered.segments)
-    system_length, system_key = _system(rendered, tokens, encoder)
+    system_length, system_shared, system_key = _system(rendered, tokens, encoder)
     params = prompt.params
     return CacheRequest(
         index=index,
@@ -79,6 +80,7 @@ def cache_request(
         ended=info.ended if info else None,
         shared=shared,
         system_length=system_length,
+        system_shared=system_shared,
         system_key=system_key,
         history_length=_history(rendered, tokens, encoder),
         tail_length=_tail(rendered, encoder),
@@ -89,19 +91,23 @@ def cache_request(
     )
 
 
-def _system(rendered: Rendered, tokens: TokenSequence, encoder: Encoder) -> tuple[int, bytes]:
-    """Tokens and digest of the system prefix, where its own tokens begin the prompt."""
+def _system(rendered: Rendered, tokens: TokenSequence, encoder: Encoder) -> tuple[int, int, bytes]:
+    """Of the system prefix: its tokens, how many of them begin the prompt, and its digest.
+
+    The first and the last say nothing where not all of them do.
+    """
     if not rendered.prefix:
-        return 0, b""
+        return 0, 0, b""
     number = bisect_right(rendered.starts, rendered.prefix) - 1
     texts = [segment.text for segment in rendered.segments[:number]]
     if rest := rendered.prefix - rendered.starts[number]:
         texts.append(rendered.segments[number].text[:rest])
     head = encoder.sequence(texts)
-    if head.shared(tokens) < len(head):
-        return 0, b""
+    shared = head.shared(tokens)
+    if shared < len(head):
+        return 0, shared, b""
     digests = b"".join([chunk.digest for chunk in head.chunks])
-    return len(head), blake2b(digests, digest_size=16).digest()
+    return shared, shared, blake2b(digests, digest_size=16).digest()
 
 
 def _history(rendered: Rendered, tokens: TokenSequence, encoder: Encoder) -> int:
@@ -194,7 +200,7 @@ def _printed(reply: Reply, template: Template, before: str, tail: str) -> str:
     if not reply.calls and not reply.thinking:
         return reply.text
     text = template.render(_talk(_turn(reply))).text
-    text = text[shared_length(before, text) : len(text) - len(tail)]
+    text = text[common_head(before, text) : len(text) - len(tail)]
     # Templates that print an empty thought were not told so by the model.
     return text if reply.thinking else _NO_THOUGHT.sub("", text, count=1)
 

@@ -7,6 +7,7 @@ from cachediag.compare import sections
 from cachediag.compare.causes import causes, marked_volatile, parameters
 from cachediag.compare.comparison import Comparison, Entry, Stretch, shared_after
 from cachediag.compare.harmless import harmless, other_fields
+from cachediag.heads import common_head
 from cachediag.model import Part, Prompt, Section
 from cachediag.render import Profile, default_profile
 
@@ -86,13 +87,7 @@ def _same_parts(a: tuple[Part, ...], b: tuple[Part, ...]) -> int:
 
     Parts of one parser are one object where they are the same, which tuples compare at once.
     """
-    low, high = 0, min(len(a), len(b))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[low:middle] == b[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
+    low = common_head(a, b)
     while low < min(len(a), len(b)) and _same_part(a[low], b[low]):
         low += 1
     return low
@@ -109,17 +104,4 @@ def _reordered(tools: Sequence[Entry]) -> bool:
 
 def _first_difference(a: bytes, b: bytes) -> int | None:
     """Offset of the first byte that differs; the shorter length where one begins the other."""
-    if a == b:
-        return None
-    low, step, end = 0, 1024, min(len(a), len(b))
-    # Differences are mostly near the head: look further only as long as there is none.
-    while low < end and a[low : low + step] == b[low : low + step]:
-        low, step = min(end, low + step), step * 2
-    high = min(end, low + step)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[low:middle] == b[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    return None if a == b else common_head(a, b)

@@ -16,6 +16,7 @@ from cachediag.compare.detectors import (
     unicode_form,
     white_space,
 )
+from cachediag.heads import common_head
 
 __all__ = ["Hunk", "apply_hunks", "hunks", "similarity"]
 
@@ -76,22 +77,9 @@ def similarity(before: str, after: str) -> float:
 
 def _common(before: str, after: str) -> tuple[int, int]:
     """Lengths of the common head and of the common tail, which do not overlap."""
-    shorter = min(len(before), len(after))
-    head = _common_head(before, after, shorter)
-    tail = _common_head(before[head:][::-1], after[head:][::-1], shorter - head)
+    head = common_head(before, after)
+    tail = common_head(before[head:][::-1], after[head:][::-1])
     return head, tail
-
-
-def _common_head(before: str, after: str, most: int) -> int:
-    # Halving lets slices compare at memory speed.
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        if before[low:middle] == after[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def hunks(before: str, after: str) -> list[Hunk]:

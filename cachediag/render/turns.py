@@ -20,7 +20,6 @@ __all__ = [
     "cut",
     "dumped",
     "joined",
-    "shared_length",
     "shifted",
     "text_of",
     "without",
@@ -115,6 +114,8 @@ class Talk:
     turns: Sequence[Turn]
     firsts: Sequence[int]
     """For each turn the number of the block that its blocks count from."""
+    systems: Sequence[int]
+    """Which of the turns are system messages."""
     options: Mapping[str, Json] = field(default_factory=dict)
     """Further variables of the template, such as `enable_thinking`."""
 
@@ -137,18 +138,6 @@ def joined(groups: Iterable[Sequence[Piece]], by: str) -> tuple[Piece, ...]:
             made.append(Piece(by, group[0].block if group else None))
         made.extend(group)
     return tuple(made)
-
-
-def shared_length(a: str, b: str) -> int:
-    """How many characters at the head two texts have in common, found by halving."""
-    low, high = 0, min(len(a), len(b))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[low:middle] == b[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def shifted(pieces: Iterable[Piece], by: int) -> tuple[Piece, ...]:

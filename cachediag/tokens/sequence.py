@@ -11,14 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from operator import attrgetter
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
+
+from cachediag.heads import common_head
 
 __all__ = ["Chunk", "Run", "TokenSequence", "agreement"]
 
-_FIRST_STEP = 64
 _KEY_SIZE = 8
-
-_Slices = TypeVar("_Slices", "array[int]", "tuple[Chunk, ...]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +80,7 @@ class TokenSequence:
         The cost is that of what is shared. Chunks that are one object are passed over; from there
         on ids are compared, so that it does not matter how either text was cut.
         """
-        equal = self.starts[_common(self.chunks, other.chunks)]
+        equal = self.starts[common_head(self.chunks, other.chunks)]
         return agreement((self.chunks, self.starts), (other.chunks, other.starts), equal)
 
 
@@ -106,7 +105,7 @@ def agreement(a: Run, b: Run, at: int) -> int:
     end = min(a_starts[-1], b_starts[-1])
     while at < end:
         x, y = _from(a_chunks, a_starts, at), _from(b_chunks, b_starts, at)
-        equal = _common(x, y)
+        equal = common_head(x, y)
         at += equal
         if equal < min(len(x), len(y)):
             break
@@ -117,19 +116,3 @@ def _from(chunks: tuple[Chunk, ...], starts: Sequence[int], at: int) -> "array[i
     """The ids from an offset to the end of the chunk that holds it."""
     index = bisect_right(starts, at) - 1
     return chunks[index].ids[at - starts[index] :]
-
-
-def _common(a: _Slices, b: _Slices) -> int:
-    """Length of the common head, by slices, which are compared without running any Python."""
-    low, step, least = 0, _FIRST_STEP, min(len(a), len(b))
-    while low < least and a[low : low + step] == b[low : low + step]:
-        low += step
-        step *= 2
-    high = min(low + step, least)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[low:middle] == b[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return min(low, least)

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachediag.analysis.prefixes import Prefixes, shared_head
+from cachediag.analysis.prefixes import Prefixes
 
 _DIGESTS = st.lists(st.sampled_from([b"a", b"b", b"c"]), max_size=8).map(tuple)
 
@@ -25,13 +25,6 @@ def test_the_longest_prefix_is_that_of_all_pairs(earlier, asked):
         assert found.is_whole == any(digests == asked[:best] for digests in earlier)
         if found.is_whole:
             assert earlier[found.request] == asked[:best]
-
-
-@given(_DIGESTS, _DIGESTS, st.integers(0, 3), st.integers(0, 3))
-def test_shared_head(a, b, start, offset):
-    expected = _shared(a[start:], b[offset:])
-    if start <= len(a) and offset <= len(b):
-        assert shared_head(a, b, start, offset) == expected
 
 
 def test_a_long_talk_takes_a_node_a_request():

@@ -114,8 +114,12 @@ def test_a_line_end_that_joins_the_templates_own_ends_the_prefix_too_early() -> 
     joined = parsed(
         "messages", system="You are Tern.", messages=[{"role": "user", "content": "\nHello"}]
     )
-    assert asked(joined, model)[0].system_length == 0
-    assert asked(joined, model)[0].history_length > 0
+    request = asked(joined, model)[0]
+    apart = asked(parsed("messages", system="You are Tern."), model)[0]
+    # All but the line end after `user`.
+    assert (request.system_length, request.system_shared) == (0, apart.system_length - 1)
+    assert apart.system_shared == apart.system_length
+    assert request.history_length == apart.history_length - 1
 
 
 def test_what_the_request_asks_for() -> None:

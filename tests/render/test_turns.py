@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachediag.render import Piece
-from cachediag.render.turns import Call, Turn, cut, joined, shared_length, shifted, text_of, without
+from cachediag.render.turns import Call, Turn, cut, joined, shifted, text_of, without
 
 PIECES = st.lists(
     st.builds(Piece, st.text(max_size=6), st.integers(0, 3) | st.none()), max_size=5
@@ -41,13 +41,6 @@ def test_text_between_two_belongs_to_the_later():
 
 def test_shifted_pieces_count_from_another_block():
     assert shifted((Piece("a", 0), Piece("b", None)), 4) == (Piece("a", 4), Piece("b", None))
-
-
-@given(st.text("ab", max_size=9), st.text("ab", max_size=9))
-def test_the_shared_length(a, b):
-    length = shared_length(a, b)
-    assert a[:length] == b[:length]
-    assert a[length : length + 1] != b[length : length + 1] or length == len(a) == len(b)
 
 
 def test_the_first_block_of_a_turn():

@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import NamedTuple, Protocol
 
+from cachediag.heads import common_head
 from cachediag.model import Json
 from cachediag.render.rendered import Piece
-from cachediag.render.turns import Call, Talk, Tool, Turn, dumped, shared_length
+from cachediag.render.turns import Call, Talk, Tool, Turn, dumped
 
 __all__ = ["Told", "attributed"]
 
@@ -187,8 +188,8 @@ def _whole(text: str, place: int, given: _Text) -> tuple[int, int] | None:
 
 
 def _grown(text: str, place: int, given: str, offset: int) -> tuple[int, int]:
-    before = shared_length(text[max(place - offset, 0) : place][::-1], given[:offset][::-1])
-    after = shared_length(text[place : place + len(given) - offset], given[offset:])
+    before = common_head(text[max(place - offset, 0) : place][::-1], given[:offset][::-1])
+    after = common_head(text[place : place + len(given) - offset], given[offset:])
     return place - before, place + after
 
 

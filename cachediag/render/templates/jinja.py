@@ -13,10 +13,11 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from cachediag.errors import InputError
+from cachediag.heads import common_head
 from cachediag.model import Json
 from cachediag.render.rendered import Rendered, Segment
 from cachediag.render.templates.attribution import Told, attributed
-from cachediag.render.turns import Talk, Tool, Turn, shared_length
+from cachediag.render.turns import Talk, Tool, Turn
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -132,7 +133,7 @@ class Jinja:
             )
         except InputError:
             return ""
-        return a[: shared_length(a, b)]
+        return a[: common_head(a, b)]
 
     def _last_user(self, talk: Talk, messages: Sequence[dict[str, Json]], text: str) -> int | None:
         if not messages or messages[-1]["role"] != "user":
@@ -140,7 +141,7 @@ class Jinja:
         content = f"{_MARK}{talk.turns[-1].text}"
         marked = self._text(talk, [*messages[:-1], {**messages[-1], "content": content}])
         # From the mark on the two are the same; before it, a template may have looked at the text.
-        return len(text) - shared_length(text[::-1], marked[::-1])
+        return len(text) - common_head(text[::-1], marked[::-1])
 
     def _pieces(self, talk: Talk, text: str) -> Any:
         def again(told: Told) -> str:
