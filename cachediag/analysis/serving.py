@@ -206,7 +206,7 @@ def _printed(reply: Reply, template: Template, before: str, tail: str) -> str:
 
 
 def _talk(*replies: Turn) -> Talk:
-    return Talk((), (_QUESTION, *replies), (0,) * (1 + len(replies)))
+    return Talk((), (_QUESTION, *replies), (0,) * (1 + len(replies)), systems=())
 
 
 def _turn(reply: Reply) -> Turn:

@@ -188,7 +188,7 @@ def _message_result(turns: list[Body], tool: str, command: str, result: str) -> 
 
 
 def chat_script() -> Script:
-    """25 requests, for an engine that keeps ten prompts with their replies."""
+    """27 requests, for an engine that keeps ten prompts with their replies."""
     main, sub = _main(), _sub()
     yield Asked("main", _chat_body(main, _MAIN, 6))
     yield Asked("sub", _chat_body(sub, _SUB, 3))
@@ -215,6 +215,9 @@ def chat_script() -> Script:
     yield Asked("main", _chat_body(main, _MAIN, 6))
     yield Asked("seeded", _chat_body([_user("Roll the dice.")], _SUB, 3, seed=1))
     reply = yield Asked("bare", _chat_body([_user("\nNo system text here.")], None, 2))
+    for number in range(2):
+        turns = [_user(f"\nA line before it, {number} times.")]
+        yield Asked("line", _chat_body(turns, _MAIN, 6))
     for number in range(8):
         turns = [_user(f"{_WORDS[number]}: what is it?")]
         yield Asked(f"aside-{number}", _chat_body(turns, None, 0, stream=False))

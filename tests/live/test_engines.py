@@ -172,9 +172,9 @@ def vllm_mlx_reading(server: Server, endpoint: Endpoint) -> Reading:
 @pytest.mark.parametrize(
     ("release", "kind", "cache", "repeats"),
     [
-        (MLX_LM, "qwen2", "mlx-lm", 24),
-        ("0.32.2", "qwen2", "mlx-lm", 24),
-        (MLX_LM, "mamba2", "mlx-lm:trim=0", 12),
+        (MLX_LM, "qwen2", "mlx-lm", 26),
+        ("0.32.2", "qwen2", "mlx-lm", 26),
+        (MLX_LM, "mamba2", "mlx-lm:trim=0", 13),
     ],
 )
 def test_mlx_lm_reuses_what_is_predicted(

@@ -100,7 +100,9 @@ class MlxLm:
         length = len(request.tokens)
         if "seed" in request.params and request.params["seed"] != b"null":
             return
-        system = request.system_length if request.system_length < length else 0
+        # It compares the prompt with its system text token by token, and keeps what is the same.
+        system = request.system_shared or request.system_length
+        system = system if system < length else 0
         ends: list[tuple[int, _Kind]] = [(length, "assistant")]
         if request.endpoint == "chat" and request.history_length:
             body = length - request.tail_length

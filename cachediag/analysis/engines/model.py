@@ -68,6 +68,9 @@ class CacheRequest:
     system_length: int = 0
     """Length of the prefix that holds the system text and the tools, as the engine itself finds
     it; 0 where there is none, or where its tokens do not begin the prompt."""
+    system_shared: int = 0
+    """How many tokens of that prefix the prompt begins with: fewer than it has where its last one
+    joins the text behind it. Then `system_length` is 0."""
     system_key: bytes = b""
     """Digest of that prefix; equal keys, equal prefixes."""
     history_length: int = 0

@@ -55,6 +55,13 @@ def test_what_cannot_be_trimmed_is_reused_only_whole() -> None:
     assert (served.reused, served.reason) == (99, None)
 
 
+def test_a_system_text_whose_end_joins_the_message_is_kept_up_to_there() -> None:
+    session = Session(engine("mlx-lm:trim=0"))
+    settings: dict[str, Any] = {"endpoint": "chat", "system_shared": 59, "history_length": 59}
+    session.send(prompt(text(59), text(40, 1)), **settings)
+    assert session.reused(prompt(text(59), text(40, 2)), **settings) == 59
+
+
 def test_a_last_message_that_is_no_users_has_no_segments() -> None:
     session = Session(engine("mlx-lm:trim=0"))
     session.send(prompt(text(60), text(40, 1)), endpoint="chat", system_length=60)

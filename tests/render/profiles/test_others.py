@@ -116,7 +116,7 @@ def test_mlx_lm_hands_a_chat_request_on_as_it_is():
 
 
 def test_mlx_lm_keeps_no_prefix_without_a_system_message():
-    """`_tokenize`: the system messages at the head count, not the one that Qwen2.5 writes itself."""
+    """`_tokenize` counts system messages at the head, not what Qwen2.5 writes by itself."""
     hello = {"role": "user", "content": "Hello"}
     brief = {"role": "system", "content": "Be brief."}
     whole = rendered("mlx-lm", chat(brief, hello), "qwen2.5")
