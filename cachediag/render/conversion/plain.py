@@ -25,20 +25,16 @@ class PlainConversion:
     def talk(self, prompt: Prompt) -> Talk:
         """All that the template is given for a request."""
         fronts = None if prompt.endpoint == "chat" else self._fronts
+        read = self._reader.messages(prompt, takes_system=fronts is not None)
+        turns, firsts, systems = read.turns, read.firsts, read.systems
         system = self._reader.system(prompt)
-        moved = [] if system is None else [system]
-        turns, firsts = list[Turn](), list[int]()
-        for made, number in self._reader.messages(prompt):
-            if fronts is not None and made and made[0].role == "system":
-                moved.extend((turn, number) for turn in made)
-            else:
-                turns.extend(made)
-                firsts.extend([number] * len(made))
+        moved = read.moved if system is None else [system, *read.moved]
         if moved:
             turn, first = self._front(moved, fronts or "")
             turns.insert(0, turn)
             firsts.insert(0, first)
-        return Talk(self._reader.tools(prompt), turns, firsts, _options(prompt))
+            systems = [0, *(number + 1 for number in systems)]
+        return Talk(self._reader.tools(prompt), turns, firsts, systems, _options(prompt))
 
     def _front(self, moved: list[tuple[Turn, int]], by: str) -> tuple[Turn, int]:
         if len(moved) == 1:

@@ -1,6 +1,7 @@
 """A prompt's parts → turns, each part converted once and remembered."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from cachediag.model import Endpoint, Part, Prompt, Run
 from cachediag.protocol import jsontext
@@ -8,11 +9,45 @@ from cachediag.render.conversion.responses import responses_tool, responses_turn
 from cachediag.render.rendered import Piece
 from cachediag.render.turns import Tool, Turn, joined
 
-__all__ = ["Reader", "system_turn"]
+__all__ = ["Join", "Read", "Reader", "shared_items", "system_turn"]
 
 _Convert = Callable[[Part], tuple[Turn, ...]]
 _Define = Callable[[Part, int], Tool | None]
 _Made = tuple[tuple[Turn, ...], int]
+
+Join = Callable[[Turn, Turn, int], Turn | None]
+"""Joins a turn to the one before it, whose blocks count from so many blocks before; None where the
+two stay apart."""
+
+
+@dataclass(slots=True)
+class Read:
+    """The turns of a request's messages. The lists are the caller's own."""
+
+    turns: list[Turn]
+    firsts: list[int]
+    """For each turn the number of the block that its blocks count from."""
+    systems: list[int]
+    """Which of the turns are system messages."""
+    moved: list[tuple[Turn, int]]
+    """The system messages that were taken out, and the block that each counts from."""
+
+    def copy(self, turns: int, systems: int, moved: int) -> "Read":
+        """The first so many of each."""
+        return Read(
+            self.turns[:turns], self.firsts[:turns], self.systems[:systems], self.moved[:moved]
+        )
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What was read of a conversation, and how far each message had brought it."""
+
+    parts: tuple[Part, ...]
+    read: Read
+    marks: list[tuple[int, int, int, int] | None]
+    """Before each message: turns, system messages, moved messages, blocks. None where the last of
+    these turns was joined with a later one, so that it is gone."""
 
 
 class Reader:
@@ -24,6 +59,7 @@ class Reader:
         message_tool: a tool of `/v1/messages` and its block's number → its definition.
         chat: a message of `/v1/chat/completions` → its turns.
         chat_tool: the same for a tool of `/v1/chat/completions`; None where it is left out.
+        join: what is done to turns that follow one another; by default nothing.
     """
 
     def __init__(
@@ -34,8 +70,11 @@ class Reader:
         message_tool: _Define,
         chat: _Convert,
         chat_tool: _Define,
+        join: Join | None = None,
     ) -> None:
         self._system = system
+        self._join = join
+        self._kept: dict[tuple[Endpoint, Part, int], _Kept] = {}
         self._convert: dict[Endpoint, _Convert] = {
             "messages": messages,
             "count_tokens": messages,
@@ -76,20 +115,111 @@ class Reader:
                 return self._tools[run.parts]
         return ()
 
-    def messages(self, prompt: Prompt) -> Iterator[tuple[tuple[Turn, ...], int]]:
-        """Each message's turns, with the number of the block that they count from."""
-        convert, known = self._convert[prompt.endpoint], self._turns[prompt.endpoint]
-        number = 0
+    def messages(self, prompt: Prompt, *, takes_system: bool = False) -> Read:
+        """The turns of all messages.
+
+        A conversation that goes on from one that was read before is read from where it differs.
+
+        Args:
+            prompt: the request.
+            takes_system: system messages are taken out, to be put elsewhere.
+        """
+        number, read = 0, Read([], [], [], [])
         for run in prompt.runs:
             if not run.is_messages:
                 number += sum([len(part.blocks) for part in run.parts])
                 continue
-            for part in run.parts:
-                made = known.get(part)
-                if made is None:
-                    made = known[part] = (convert(part), len(part.blocks))
-                yield made[0], number
-                number += made[1]
+            more, number = self._run(prompt.endpoint, run, number, takes_system=takes_system)
+            read = self._chained(read, more) if read.turns or read.moved else more
+        return read
+
+    def _run(
+        self, endpoint: Endpoint, run: Run, number: int, *, takes_system: bool
+    ) -> tuple[Read, int]:
+        parts, key = run.parts, (endpoint, run.parts[0], number)
+        read, marks, start = Read([], [], [], []), list[tuple[int, int, int, int] | None](), 0
+        old = self._kept.get(key)
+        if old is not None:
+            start = shared_items(old.parts, parts)
+            while start < len(old.parts) and (mark := old.marks[start]) is None:
+                start -= 1
+            mark = old.marks[start]
+            assert mark is not None
+            read, marks, number = old.read.copy(*mark[:3]), old.marks[:start], mark[3]
+        known, convert = self._turns[endpoint], self._convert[endpoint]
+        for part in parts[start:]:
+            made = known.get(part)
+            if made is None:
+                made = known[part] = (convert(part), len(part.blocks))
+            turns = len(read.turns)
+            marks.append((turns, len(read.systems), len(read.moved), number))
+            if not self._add(read, made[0], number, takes=takes_system):
+                _forget(marks, turns)
+            number += made[1]
+        marks.append((len(read.turns), len(read.systems), len(read.moved), number))
+        self._kept[key] = _Kept(parts, read, marks)
+        return read.copy(*marks[-1][:3]), number  # type: ignore[index]
+
+    def _chained(self, a: Read, b: Read) -> Read:
+        """What was read of two runs of messages, of which the first may be leading system ones."""
+        turns, firsts, systems = b.turns, b.firsts, b.systems
+        if self._join is not None and a.turns and turns and a.turns[-1].role == turns[0].role:
+            joined_turn = self._join(a.turns[-1], turns[0], firsts[0] - a.firsts[-1])
+            if joined_turn is not None:
+                a.turns[-1] = joined_turn
+                turns, firsts = turns[1:], firsts[1:]
+                systems = [number - 1 for number in systems if number]
+        return Read(
+            a.turns + turns,
+            a.firsts + firsts,
+            a.systems + [len(a.turns) + number for number in systems],
+            a.moved + b.moved,
+        )
+
+    def _add(self, read: Read, made: tuple[Turn, ...], number: int, *, takes: bool) -> bool:
+        """Add a message's turns; false where the first was joined to the turn before."""
+        if not made:
+            return True
+        is_system = made[0].role == "system"
+        if takes and is_system:
+            read.moved.extend([(turn, number) for turn in made])
+            return True
+        turns = read.turns
+        if self._join is not None and turns and made[0].role == turns[-1].role:
+            joined_turn = self._join(turns[-1], made[0], number - read.firsts[-1])
+            if joined_turn is not None:
+                turns[-1] = joined_turn
+                turns.extend(made[1:])
+                read.firsts.extend([number] * (len(made) - 1))
+                return False
+        if is_system:
+            read.systems.append(len(turns))
+        turns.extend(made)
+        read.firsts.extend([number] * len(made))
+        return True
+
+
+def _forget(marks: list[tuple[int, int, int, int] | None], turns: int) -> None:
+    """Forget the marks behind the turn that a later one was joined to."""
+    for number in range(len(marks) - 1, -1, -1):
+        mark = marks[number]
+        if mark is not None and mark[0] < turns:
+            return
+        marks[number] = None
+
+
+def shared_items(a: Sequence[object], b: Sequence[object]) -> int:
+    """How many items at the head two sequences have in common, the very same objects."""
+    low, high = 0, min(len(a), len(b))
+    if a[:high] == b[:high]:
+        return high
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def system_turn(run: Run, joins: str, edit: Callable[[str], str] | None = None) -> Turn | None:

@@ -19,13 +19,14 @@ Read in the released packages, and held against them by the live tests: `api/ant
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from cachediag.model import Json, Part, Prompt, Run
 from cachediag.protocol import jsontext
 from cachediag.render.conversion.chat import ChatRules, chat_tool, chat_turns
 from cachediag.render.conversion.messages import MessageRules, messages_tool, messages_turns
-from cachediag.render.conversion.reading import Reader, system_turn
+from cachediag.render.conversion.reading import Read, Reader, system_turn
 from cachediag.render.rendered import Piece
 from cachediag.render.turns import Talk, Tool, Turn, cut, joined, shifted, without
 
@@ -80,19 +81,23 @@ class VllmMlxConversion:
         """
         closes = self._release >= (0, 4, 0) and self._streams(prompt)
         reader = self._reader(closes=closes)
-        turns, firsts = self._turns(reader, prompt, closes=closes)
+        fronts = self._release >= (0, 5, 0) and prompt.endpoint != "chat"
+        read = reader.messages(prompt, takes_system=fronts)
+        turns, firsts, systems = read.turns, read.firsts, read.systems
+        system = reader.system(prompt)
+        if system is not None or read.moved:
+            systems = self._front(system, read)
         if self._release >= (0, 4, 0):
-            for number, turn in enumerate(turns):
-                if turn.role == "system":
-                    turns[number] = self._without(turn, AT_LINE_START)
+            for number in systems:
+                turns[number] = self._without(turns[number], AT_LINE_START)
         forced, tools = _forced(prompt), reader.tools(prompt)
         if forced.none and self._release >= (0, 2, 8):
             tools = ()
         forces = self._release >= (0, 3, 0) and bool(tools)
         if forces and (forced.name or forced.required):
-            tools = self._force(forced, tools, turns, firsts)
+            tools, systems = self._force(forced, tools, read, systems)
         options = self._options(prompt, thinks=thinks, forced=forces and bool(forced.name))
-        return Talk(tools, turns, firsts, options)
+        return Talk(tools, turns, firsts, systems, options)
 
     def _streams(self, prompt: Prompt) -> bool:
         """Whether a request takes the streaming path, which from 0.2.8 all with tools do."""
@@ -117,30 +122,6 @@ class VllmMlxConversion:
             options.update(more)
         return options
 
-    def _turns(
-        self, reader: Reader, prompt: Prompt, *, closes: bool
-    ) -> tuple[list[Turn], list[int]]:
-        turns, firsts = list[Turn](), list[int]()
-        system = reader.system(prompt)
-        if system is not None:
-            turns.append(self._stripped(system[0]))
-            firsts.append(system[1])
-        merges = self._release >= (0, 2, 8)
-        fronts = self._release >= (0, 5, 0) and prompt.endpoint != "chat"
-        moved: list[tuple[Turn, int]] = []
-        for made, number in reader.messages(prompt):
-            if fronts and made and made[0].role == "system":
-                moved.extend((turn, number) for turn in made)
-            elif merges and turns and made and made[0].role == turns[-1].role:
-                for turn in made:
-                    self._add(turn, number, turns, firsts, closes=closes)
-            else:
-                turns.extend(made)
-                firsts.extend([number] * len(made))
-        if moved:
-            self._front(moved, turns, firsts)
-        return turns, firsts
-
     def _stripped(self, system: Turn) -> Turn:
         """The top-level system text as the adapter leaves it."""
         if self._release < (0, 2, 8):
@@ -154,21 +135,16 @@ class VllmMlxConversion:
             self._edited[key] = turn if content is turn.content else turn.saying(content)
         return self._edited[key]
 
-    def _add(
-        self, turn: Turn, number: int, turns: list[Turn], firsts: list[int], *, closes: bool
-    ) -> None:
-        """Add a turn, or join it to the one before where both have one role."""
-        if turns and self._merges(turns[-1], turn):
-            key = (turns[-1], turn, number - firsts[-1])
-            if key not in self._merged:
-                before, turn = (self._unclosed.get(each, each) for each in key[:2])
-                more = shifted(turn.content, key[2])
-                merged = before.saying(joined((before.content, more), "\n\n"))
-                self._merged[key] = self._closed(merged) if closes else merged
-            turns[-1] = self._merged[key]
-        else:
-            turns.append(turn)
-            firsts.append(number)
+    def _join(self, before: Turn, turn: Turn, distance: int, *, closes: bool) -> Turn | None:
+        if not self._merges(before, turn):
+            return None
+        key = (before, turn, distance)
+        if key not in self._merged:
+            first, second = (self._unclosed.get(each, each) for each in (before, turn))
+            more = shifted(second.content, distance)
+            merged = first.saying(joined((first.content, more), "\n\n"))
+            self._merged[key] = self._closed(merged) if closes else merged
+        return self._merged[key]
 
     def _closed(self, turn: Turn) -> Turn:
         """A turn with its thinking closed; what it was is kept, for it may yet be merged."""
@@ -188,24 +164,41 @@ class VllmMlxConversion:
             return True
         return turn.role in ("system", "user", "assistant") and not (before.calls or turn.calls)
 
-    def _front(self, moved: list[tuple[Turn, int]], turns: list[Turn], firsts: list[int]) -> None:
-        """Make one system message at the front of all there are."""
-        if turns and turns[0].role == "system":
-            moved.insert(0, (turns.pop(0), firsts.pop(0)))
-        key = tuple(moved)
-        if key not in self._fronted:
+    def _front(self, system: tuple[Turn, int] | None, read: Read) -> list[int]:
+        """Put the system message at the front, with those that were taken out of the others.
+
+        Returns:
+            Which of the turns are system messages then.
+        """
+        moved = list(read.moved)
+        if system is not None:
+            moved.insert(0, (self._stripped(system[0]), system[1]))
+        turn, first = moved[0] if not read.moved else (self._joined(tuple(moved)), 0)
+        if read.turns and (
+            merged := self._join(turn, read.turns[0], read.firsts[0] - first, closes=False)
+        ):
+            read.turns[0], read.firsts[0] = merged, first
+            return read.systems
+        read.turns.insert(0, turn)
+        read.firsts.insert(0, first)
+        return [0, *[number + 1 for number in read.systems]]
+
+    def _joined(self, moved: tuple[tuple[Turn, int], ...]) -> Turn:
+        if moved not in self._fronted:
             texts = [shifted(turn.content, first) for turn, first in moved if turn.text]
-            self._fronted[key] = Turn.of("system", joined(texts, "\n\n"))
-        turns.insert(0, self._fronted[key])
-        firsts.insert(0, 0)
+            self._fronted[moved] = Turn.of("system", joined(texts, "\n\n"))
+        return self._fronted[moved]
 
     def _force(
-        self, forced: _Forced, tools: tuple[Tool, ...], turns: list[Turn], firsts: list[int]
-    ) -> tuple[Tool, ...]:
-        """Tell the model to call a tool: at the end of the first system message."""
+        self, forced: _Forced, tools: tuple[Tool, ...], read: Read, systems: list[int]
+    ) -> tuple[tuple[Tool, ...], list[int]]:
+        """Tell the model to call a tool, at the end of the first system message.
+
+        Returns:
+            The tools that are left, and which of the turns are system messages then.
+        """
         text = _CALL_NAMED.format(forced.name) if forced.name else _CALL_ANY
-        place = next((n for n, turn in enumerate(turns) if turn.role == "system"), None)
-        system = None if place is None else turns[place]
+        system = read.turns[systems[0]] if systems else None
         key = (system, text)
         if key not in self._instructed:
             self._instructed[key] = (
@@ -213,14 +206,16 @@ class VllmMlxConversion:
                 if system is None
                 else system.saying((*system.content, Piece(f"\n\n{text}", None)))
             )
-        if place is None:
-            turns.insert(0, self._instructed[key])
-            firsts.insert(0, 0)
+        if systems:
+            read.turns[systems[0]] = self._instructed[key]
         else:
-            turns[place] = self._instructed[key]
+            read.turns.insert(0, self._instructed[key])
+            read.firsts.insert(0, 0)
+            systems = [0]
         if forced.name is None:
-            return tools
-        return tuple(tool for tool in tools if tool.value["function"]["name"] == forced.name)
+            return tools, systems
+        named = (tool for tool in tools if tool.value["function"]["name"] == forced.name)
+        return tuple(named), systems
 
     def _reader(self, *, closes: bool) -> Reader:
         if closes not in self._readers:
@@ -236,11 +231,17 @@ class VllmMlxConversion:
             part = _as_string if closes else _as_dict
         chat = ChatRules(wraps_arguments=closes, part=part)
 
+        join = partial(self._join, closes=closes)
+
         def finish(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
-            finished, firsts = list[Turn](), list[int]()
+            finished = list[Turn]()
             for turn in map(self._finished, turns):
                 closed = self._closed(turn) if closes else turn
-                self._add(closed, 0, finished, firsts, closes=closes)
+                merged = join(finished[-1], closed, 0) if finished else None
+                if merged is None:
+                    finished.append(closed)
+                else:
+                    finished[-1] = merged
             return tuple(finished)
 
         def system(run: Run) -> Turn | None:
@@ -255,6 +256,7 @@ class VllmMlxConversion:
             message_tool=messages_tool,
             chat=lambda part: finish(chat_turns(part, chat)),
             chat_tool=chat_definition,
+            join=join,
         )
 
     def _finished(self, turn: Turn) -> Turn:

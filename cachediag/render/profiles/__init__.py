@@ -56,7 +56,7 @@ _OPTIONS = {"vllm-mlx": ("tools",)}
 
 
 def profile(spec: str, model: Template | None = None) -> Profile:
-    """The profile that `NAME`, `NAME@VERSION` or `NAME@VERSION:OPTION=VALUE` names.
+    """The profile that `NAME[@VERSION][:OPTION=VALUE,…]` names.
 
     Args:
         spec: the name.
@@ -65,13 +65,13 @@ def profile(spec: str, model: Template | None = None) -> Profile:
     Raises:
         UsageError: there is none of that name, or the version or an option is none.
     """
-    head, *given = spec.split(":")
+    head, _, given = spec.partition(":")
     name, _, version = head.partition("@")
     if name not in PROFILES:
         raise UsageError(
             f"no profile is called {name!r}", remedy=f"Choose one of: {', '.join(PROFILES)}."
         )
-    options = dict(_option(name, each) for each in given)
+    options = dict(_option(name, each) for each in given.split(",") if each)
     return PROFILES[name](version or None, model or template(), **options)
 
 

@@ -79,8 +79,7 @@ class VllmMlx:
         talk = self._conversion.talk(prompt, thinks="coder" not in self.template.name.lower())
         rendered = self.template.render(talk)
         notes = (*rendered.notes, *self._notes(prompt))
-        system = [number for number, turn in enumerate(talk.turns) if turn.role == "system"]
-        leads = bool(system) and system[-1] == len(system) - 1
+        leads = bool(talk.systems) and talk.systems[-1] == len(talk.systems) - 1
         return replace(
             rendered,
             prefix=rendered.prefix if leads else None,

@@ -3,12 +3,14 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cachediag.errors import UsageError
 from cachediag.protocol import Parser
 from cachediag.render import profile, template
 from tests.live.rendering_bodies import hard_bodies
-from tests.render.bodies import TOOL, chat, messages
+from tests.render.bodies import TOOL, chat, messages, prompt
 
 HEADER = "x-anthropic-billing-header: cc_version=2.1.113.fa9; cch=6c09a;"
 ANSWER = "<|im_start|>assistant\n"
@@ -269,6 +271,34 @@ def test_a_release_or_an_option_that_is_none():
     assert profile("vllm-mlx:tools=native").name == "vllm-mlx@0.6.0:tools=native"
 
 
+POOL = (
+    ("user", ""),
+    ("user", "u"),
+    ("system", "s"),
+    ("assistant", [words("a"), call(x=1)]),
+    ("assistant", "<think>t <tool_call>"),
+    ("user", [result("r"), words("v")]),
+    ("user", [result("r"), result("q", "t2")]),
+)
+
+
+@pytest.mark.parametrize("release", ["0.3.0", "0.5.0", "0.6.0"])
+@given(st.data())
+def test_conversations_that_begin_alike_and_part_are_read_right(release, data):
+    native = data.draw(st.booleans())
+    model = data.draw(st.sampled_from(["qwen3", "qwen2.5"]))
+    spec, parser = f"vllm-mlx@{release}{':tools=native' if native else ''}", Parser()
+    warm = profile(spec, template(model))
+    talks = data.draw(st.lists(st.lists(st.sampled_from(POOL), min_size=1), min_size=2, max_size=6))
+    for talk in talks:
+        turns = [{"role": role, "content": content} for role, content in (POOL[0], *talk)]
+        request = prompt({"messages": turns, "system": "S"}, "messages", parser)
+        shared, alone = warm.render(request), profile(spec, template(model)).render(request)
+        assert shared.text == alone.text
+        assert shared.pieces == alone.pieces
+        assert (shared.prefix, shared.last_user) == (alone.prefix, alone.last_user)
+
+
 @pytest.mark.parametrize("native", [False, True])
 @pytest.mark.parametrize("release", ["0.2.6", "0.3.0", "0.6.0"])
 def test_what_was_rendered_before_changes_nothing(release, native):
@@ -279,13 +309,13 @@ def test_what_was_rendered_before_changes_nothing(release, native):
         growing = json.loads(body)
         for length in range(1, len(growing["messages"]) + 1):
             raw = json.dumps(growing | {"messages": growing["messages"][:length]}).encode()
-            prompt = parser.parse(raw, endpoint)
-            shared, alone = warm.render(prompt), profile(spec).render(prompt)
+            request = parser.parse(raw, endpoint)
+            shared, alone = warm.render(request), profile(spec).render(request)
             assert shared.text == alone.text
             assert shared.pieces == alone.pieces
             assert "".join(piece.text for piece in shared.pieces) == shared.text
             blocks = {piece.block for piece in shared.pieces} - {None}
-            assert blocks <= set(range(prompt.block_count))
+            assert blocks <= set(range(request.block_count))
 
 
 @pytest.mark.parametrize("native", [False, True])

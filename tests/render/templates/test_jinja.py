@@ -44,7 +44,7 @@ def turn(role, text="", calls=(), thinking=None):
 def talk(*turns, tools=(), **options):
     """Turns that stand in messages of their own, behind one tool."""
     firsts = accumulate((1 + len(turn.calls) for turn in turns[:-1]), initial=1)
-    return Talk(tuple(tools), list(turns), list(firsts), options)
+    return Talk(tuple(tools), list(turns), list(firsts), [], options)
 
 
 TALK = talk(

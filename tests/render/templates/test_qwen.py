@@ -25,7 +25,7 @@ def turn(role, text="", calls=(), thinking=None, block=0):
 
 
 def rendered(model, turns, tools=(), firsts=None, **options) -> Rendered:
-    talk = Talk(tuple(tools), turns, firsts or list(range(len(turns))), options)
+    talk = Talk(tuple(tools), turns, firsts or list(range(len(turns))), [], options)
     return template(model).render(talk)
 
 
@@ -197,8 +197,8 @@ def test_where_the_last_user_text_begins(model):
 
 def test_segments_are_shared_by_the_prompts_of_a_talk():
     model, turns = template("qwen3"), [USER, turn("assistant", "A"), USER]
-    first = model.render(Talk((TOOL,), turns[:1], [0]))
-    second = model.render(Talk((TOOL,), turns, [0, 1, 2]))
+    first = model.render(Talk((TOOL,), turns[:1], [0], []))
+    second = model.render(Talk((TOOL,), turns, [0, 1, 2], []))
     assert second.segments[:2] == first.segments[:2]
     assert second.segments[1] is second.segments[3]
 
