@@ -81,5 +81,5 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure the recorder, the session file and the start-up; writes bench.json."""
-    session.install(".", *_group("test"))
+    session.install(".", *_group("test"), *_group("bench"))
     session.run("python", "-m", "benchmarks", *session.posargs)

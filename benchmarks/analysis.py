@@ -7,8 +7,6 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
 from benchmarks.figure import Figure
 from cachediag.analysis.analyze import analyse, summarise
 from cachediag.analysis.choice import choose
@@ -97,15 +95,13 @@ def measure() -> Iterator[Figure]:
     The session is analysed whole and its first half alone, and some of its requests are parsed,
     rendered and encoded with nothing remembered.
     """
-    try:
-        from orjson import loads
-    except ImportError:
-        loads = msgspec.json.decode
+    import orjson
+
     bodies = list(_session(_REQUESTS, _LAST_BYTES))
     size = sum(map(len, bodies))
     started = time.process_time()
     for body in bodies:
-        loads(body)
+        orjson.loads(body)
     parsed = time.process_time() - started
     whole = _seconds(bodies)
     half = bodies[: _REQUESTS // 2]

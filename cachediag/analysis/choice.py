@@ -3,14 +3,11 @@
 import re
 from dataclasses import dataclass
 
+from cachediag.analysis.counting import counting
 from cachediag.analysis.engines import CacheModel, engine
 from cachediag.analysis.tokenview import Counter
 from cachediag.model import Endpoint
-from cachediag.protocol import Parser
-from cachediag.render import default_profile, profile
-from cachediag.render.templates import DEFAULT, Template, template
-from cachediag.tokens.encoder import Encoder
-from cachediag.tokens.tokenizers import tokenizer
+from cachediag.render.templates import Template
 
 __all__ = ["Choice", "choose", "default_engine"]
 
@@ -48,30 +45,21 @@ def choose(
     tokenizer_spec: str | None = None,
     engine_spec: str | None = None,
 ) -> Choice:
-    """Fill in what the user did not name.
+    """Fill in what the user did not name; see `counting` for what is not said here.
 
     Args:
         endpoint: what the session's requests call.
-        profile_spec: `--profile`; by default the hosted API for `/v1/messages`, else `generic`.
-        model_spec: `--model`: tokenizer and chat template together.
-        tokenizer_spec: `--tokenizer`, where it is not the model's own.
+        profile_spec: `--profile`.
+        model_spec: `--model`.
+        tokenizer_spec: `--tokenizer`.
         engine_spec: `--engine`; by default what the profile's backend has.
 
     Raises:
         UsageError: something is named that there is not.
     """
-    name = profile_spec or default_profile(endpoint).name
-    hosted = name == "anthropic"
-    chat = template(None if hosted else model_spec)
-    backend = profile(name, chat)
-    spec = tokenizer_spec or model_spec or ("claude" if hosted else DEFAULT)
-    counted = tokenizer(spec)
-    return Choice(
-        counter=Counter(backend, Encoder(counted), Parser()),
-        template=chat,
-        engine=engine(engine_spec or default_engine(backend.name)),
-        model=counted.name,
-    )
+    by = counting(endpoint, profile_spec, model_spec, tokenizer_spec)
+    played = engine_spec or default_engine(by.counter.profile.name)
+    return Choice(by.counter, by.template, engine(played), by.model)
 
 
 def default_engine(profile_name: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cachediag.cli.console import err, out, write
-from cachediag.cli.options import ModelOption, ProfileOption, SessionArgument, choose_for, source
+from cachediag.cli.options import ModelOption, ProfileOption, SessionArgument, asked, source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,20 +61,29 @@ def analyze(  # noqa: PLR0917 - a parameter is an option
 ) -> None:
     """Say in tokens what was cacheable, what a cache reuses, and what each cause cost.
 
+    \b
     Examples:
       cachediag analyze --profile vllm-mlx@0.3.0 --model qwen3
       cachediag analyze --profile mlx-lm --model ~/models/Qwen3-8B --format json
-    """
+    """  # noqa: D301 - the backspace keeps the lines below as they are
     from cachediag.analysis.analyze import analyse, summarise
+    from cachediag.analysis.choice import choose
     from cachediag.analysis.whatif import what_if
     from cachediag.report import documents
     from cachediag.report.analysis import AnalysisReport
 
     opened = source(session)
+    endpoint = asked(opened)
 
     def chosen(other: str | None = None) -> "Choice":
         spec = other or engine
-        return choose_for(opened, profile, model, tokenizer_spec=tokenizer, engine_spec=spec)
+        return choose(
+            endpoint,
+            profile_spec=profile,
+            model_spec=model,
+            tokenizer_spec=tokenizer,
+            engine_spec=spec,
+        )
 
     choice = chosen()
     if watch:

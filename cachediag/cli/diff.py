@@ -10,13 +10,13 @@ from cachediag.cli.options import (
     FormatOption,
     ModelOption,
     ProfileOption,
-    choose_for,
+    counting_for,
     source,
 )
 from cachediag.errors import UsageError
 
 if TYPE_CHECKING:
-    from cachediag.analysis.choice import Choice
+    from cachediag.analysis.tokenview import Counter
     from cachediag.model import Exchange
     from cachediag.session.source import Source
 
@@ -45,11 +45,12 @@ def diff(
     Without --pair every request is held against its parent, the earlier request with the longest
     shared prefix.
 
+    \b
     Examples:
       cachediag diff                        the newest recording
       cachediag diff --pair 4:5             two of its requests
       cachediag diff before.json after.json two bodies
-    """
+    """  # noqa: D301 - the backspace keeps the lines below as they are
     files = given or []
     if len(files) > 2:
         raise UsageError(
@@ -67,8 +68,8 @@ def diff(
         heading = f"request {a} → {b}"
         _print_pair(session.exchange(a), session.exchange(b), profile, model, heading, format_)
         return
-    chosen = choose_for(session, profile, model)
-    _print_session(session, files[0] if files else "", chosen, format_)
+    counter = counting_for(session, profile, model).counter
+    _print_session(session, files[0] if files else "", counter, format_)
 
 
 def _numbers(pair: str) -> tuple[int, int]:
@@ -88,13 +89,13 @@ def _print_pair(  # noqa: PLR0917
     heading: str,
     format_: Format,
 ) -> None:
-    from cachediag.analysis.choice import choose
+    from cachediag.analysis.counting import counting
     from cachediag.analysis.tokenview import counted, token_view
     from cachediag.compare import compare
     from cachediag.report import documents
     from cachediag.report.diff import DiffReport
 
-    counter = choose(b.info.endpoint, profile_spec=profile, model_spec=model).counter
+    counter = counting(b.info.endpoint, profile, model).counter
     first, second = (counter.parser.parse(x.request, x.info.endpoint) for x in (a, b))
     comparison = compare(first, second, counter.profile)
     view = token_view(comparison, counter)
@@ -105,13 +106,12 @@ def _print_pair(  # noqa: PLR0917
         out().print(DiffReport(comparison, heading, view))
 
 
-def _print_session(session: "Source", given: str, choice: "Choice", format_: Format) -> None:
+def _print_session(session: "Source", given: str, counter: "Counter", format_: Format) -> None:
     from cachediag.analysis import Walk
     from cachediag.report import documents
     from cachediag.report.session import CausesReport, RequestsReport
     from cachediag.report.style import count, line
 
-    counter = choice.counter
     walk = Walk(session.exchange, counter.profile, counter.parser)
     exchanges = (each for each in session.exchanges() if each.info.endpoint != "other")
     if format_ is Format.json:

@@ -8,7 +8,8 @@ import typer
 from cachediag.cli.console import err
 
 if TYPE_CHECKING:
-    from cachediag.analysis.choice import Choice
+    from cachediag.analysis.counting import Counting
+    from cachediag.model import Endpoint
     from cachediag.session.source import Source
 
 __all__ = [
@@ -17,7 +18,8 @@ __all__ = [
     "ModelOption",
     "ProfileOption",
     "SessionArgument",
-    "choose_for",
+    "asked",
+    "counting_for",
     "source",
 ]
 
@@ -77,12 +79,15 @@ def source(session: str | None) -> "Source":
     return opened
 
 
-def choose_for(
-    opened: "Source", profile: str | None, model: str | None, **rest: str | None
-) -> "Choice":
-    """What an analysis of a session goes by; see `cachediag.analysis.choice.choose`."""
-    from cachediag.analysis.choice import choose
-
+def asked(opened: "Source") -> "Endpoint":
+    """What the first request to a model calls."""
     endpoints = (info.endpoint for info in opened.infos())
-    asked = (each for each in endpoints if each in ("messages", "chat", "responses"))
-    return choose(next(asked, "messages"), profile_spec=profile, model_spec=model, **rest)
+    models = ("messages", "chat", "responses")
+    return next((each for each in endpoints if each in models), "messages")
+
+
+def counting_for(opened: "Source", profile: str | None, model: str | None) -> "Counting":
+    """What the tokens of a session are counted by."""
+    from cachediag.analysis.counting import counting
+
+    return counting(asked(opened), profile, model)

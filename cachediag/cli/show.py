@@ -34,11 +34,12 @@ def show(
 ) -> None:
     """Show what a session holds.
 
+    \b
     Examples:
       cachediag show                       the newest recording's requests
       cachediag show 4                     its request 4, block by block
       cachediag show SESSION 4 --body      the bytes of request 4, as the client sent them
-    """
+    """  # noqa: D301 - the backspace keeps the lines below as they are
     name, number = _session_and_number(given or [])
     session = source(name)
     if number is None:

@@ -2,12 +2,16 @@
 
 import json
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from cachediag.analysis import Request
-from cachediag.analysis.analyze import Analysed, Analysis
 from cachediag.analysis.tokenview import Counter, TokenView, counted_findings, token_view
 from cachediag.compare import Comparison
 from cachediag.model import Block, ExchangeInfo, Finding, Json, Prompt
+
+if TYPE_CHECKING:
+    # A pair needs no cache models.
+    from cachediag.analysis.analyze import Analysed, Analysis
 
 __all__ = [
     "ROW",
@@ -173,7 +177,7 @@ ROW = (
 """The columns of a row a request, in `csv` and `jsonl`."""
 
 
-def analysis_row(request: Analysed) -> dict[str, Json]:
+def analysis_row(request: "Analysed") -> dict[str, Json]:
     """One request as a flat row, the same columns in every row."""
     codes = dict.fromkeys(code for code, _, _ in request.blamed if code != "-")
     return {
@@ -192,7 +196,7 @@ def analysis_row(request: Analysed) -> dict[str, Json]:
     }
 
 
-def analysis(made: Analysis) -> dict[str, Json]:
+def analysis(made: "Analysis") -> dict[str, Json]:
     """`cachediag.analysis/1`: a session in tokens."""
     return {
         "schema": "cachediag.analysis/1",
@@ -223,7 +227,7 @@ def analysis(made: Analysis) -> dict[str, Json]:
     }
 
 
-def _analysed(request: Analysed) -> dict[str, Json]:
+def _analysed(request: "Analysed") -> dict[str, Json]:
     return {
         "index": request.info.index,
         "lane": request.lane,
@@ -240,7 +244,7 @@ def _analysed(request: Analysed) -> dict[str, Json]:
     }
 
 
-def _lanes(requests: Iterable[Analysed]) -> list[dict[str, Json]]:
+def _lanes(requests: "Iterable[Analysed]") -> list[dict[str, Json]]:
     lanes: dict[str, dict[str, Json]] = {}
     for request in requests:
         lane = lanes.setdefault(

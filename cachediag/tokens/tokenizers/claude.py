@@ -42,17 +42,15 @@ class Claude:
 
     def encode(self, text: str) -> list[int]:
         """Qwen's ids, some of them repeated or left out so that their number is right."""
-        ids = self._base.encode(text)
-        return [ids[self._stretched(at, len(ids))] for at in range(round(len(ids) * self.scale))]
+        ids, scale = self._base.encode(text), self.scale
+        # Rounding adds half a token at most, so that no place lies past the end.
+        return [ids[int(at / scale)] for at in range(round(len(ids) * scale))]
 
     def characters(self, text: str, token: int) -> int:
         """Characters of a text before an estimated token."""
         if token >= len(self.encode(text)):
             return len(text)
         return self._base.characters(text, int(token / self.scale))
-
-    def _stretched(self, at: int, length: int) -> int:
-        return min(int(at / self.scale), length - 1)
 
 
 def load(model: str = "claude") -> Claude:
