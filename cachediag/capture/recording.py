@@ -80,7 +80,10 @@ def plan_forward(environ: Mapping[str, str], upstream: str | None = None) -> Pla
     urls = client.base_urls(environ, upstream)
     known = [*urls.values(), *client.VENDORS.values()]
     hosts = tuple(dict.fromkeys(client.host_of(url) for url in known))
-    via = environ.get("https_proxy") or environ.get("HTTPS_PROXY")
+    # One proxy stands behind this one for all hosts: that of the client's own servers, and none
+    # where those are reached directly.
+    own = client.proxies_to(map(client.origin_of, urls.values()), environ)
+    via = next(iter(own.values()), None)
 
     def environment(proxy: Proxy) -> dict[str, str]:
         trust = ca.child_trust(confdir(), environ)
@@ -88,7 +91,7 @@ def plan_forward(environ: Mapping[str, str], upstream: str | None = None) -> Pla
         return {**proxied, **(urls if upstream else {})}
 
     return Plan(
-        target=Forward(hosts, via=via or None),
+        target=Forward(hosts, via=via),
         environment=environment,
         upstreams={"": ", ".join(host.removesuffix(":443") for host in hosts)},
     )

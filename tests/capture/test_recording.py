@@ -41,6 +41,13 @@ def test_a_forward_plan_opens_the_model_servers_only():
     assert plan.upstreams == {"": "mac:8443, api.openai.com, api.anthropic.com"}
 
 
+def test_a_forward_plan_goes_straight_to_servers_that_are_reached_so():
+    office = {"https_proxy": "http://office:1", "http_proxy": "http://office:1"}
+    near = plan_forward(office, "http://127.0.0.1:8000")
+    exempt = plan_forward({**office, "no_proxy": "mac"}, "https://mac:8443")
+    assert [plan.target.via for plan in (near, exempt)] == [None, None]
+
+
 def test_a_forward_plan_with_another_server_tells_the_client(serve):
     server = serve(lambda request, reply: reply.body(b"{}"))
     plan = plan_forward({}, server.url)

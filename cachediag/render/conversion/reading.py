@@ -6,14 +6,18 @@ from dataclasses import dataclass
 from cachediag.model import Endpoint, Part, Prompt, Run
 from cachediag.protocol import jsontext
 from cachediag.render.conversion.responses import responses_tool, responses_turns
+from cachediag.render.memo import Memo, shared_items
 from cachediag.render.rendered import Piece
 from cachediag.render.turns import Tool, Turn, joined
 
-__all__ = ["Join", "Read", "Reader", "shared_items", "system_turn"]
+__all__ = ["Join", "Read", "Reader", "system_turn"]
 
 _Convert = Callable[[Part], tuple[Turn, ...]]
 _Define = Callable[[Part, int], Tool | None]
 _Made = tuple[tuple[Turn, ...], int]
+
+_FEW = 64
+"""System texts that are remembered: they are long, and some clients write a new line into each."""
 
 Join = Callable[[Turn, Turn, int], Turn | None]
 """Joins a turn to the one before it, whose blocks count from so many blocks before; None where the
@@ -89,16 +93,14 @@ class Reader:
         }
         self._turns: dict[Endpoint, dict[Part, _Made]] = {name: {} for name in self._convert}
         self._tools: dict[tuple[Part, ...], tuple[Tool, ...]] = {}
-        self._systems: dict[tuple[Part, ...], Turn | None] = {}
+        self._systems: Memo[tuple[Part, ...], Turn | None] = Memo(_FEW)
 
     def system(self, prompt: Prompt) -> tuple[Turn, int] | None:
         """The turn of the top-level system field, and the number of its first block."""
         number = 0
         for run in prompt.runs:
             if run.section == "system" and not run.is_messages:
-                if run.parts not in self._systems:
-                    self._systems[run.parts] = self._system(run)
-                turn = self._systems[run.parts]
+                turn = self._systems.get(run.parts, lambda _: self._system(run))
                 return None if turn is None else (turn, number)
             number += len(run.parts)
         return None
@@ -206,20 +208,6 @@ def _forget(marks: list[tuple[int, int, int, int] | None], turns: int) -> None:
         if mark is not None and mark[0] < turns:
             return
         marks[number] = None
-
-
-def shared_items(a: Sequence[object], b: Sequence[object]) -> int:
-    """How many items at the head two sequences have in common, the very same objects."""
-    low, high = 0, min(len(a), len(b))
-    if a[:high] == b[:high]:
-        return high
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[low:middle] == b[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def system_turn(run: Run, joins: str, edit: Callable[[str], str] | None = None) -> Turn | None:

