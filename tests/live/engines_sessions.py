@@ -106,7 +106,7 @@ def _schema(name: str) -> Body:
 
 
 def messages_script() -> Script:
-    """19 requests, for an engine that keeps four system prefixes."""
+    """20 requests, for an engine that keeps four system prefixes."""
     main, sub = _main(), _sub()
     yield Asked("main", _message_body(main, _MAIN, 6))
     yield Asked("sub", _message_body(sub, _SUB, 3))
@@ -132,7 +132,8 @@ def messages_script() -> Script:
     yield Asked("bare", _message_body([_user("No system text here.")], None, 2))
     yield Asked("main", _message_body([_user("\nA line before it.")], _MAIN, 6))
     inline = {"role": "system", "content": "The wind has turned."}
-    yield Asked("main", _message_body([*main, inline, _user("And now?")], _MAIN, 6))
+    for _ in range(2):
+        yield Asked("main", _message_body([*main, inline, _user("And now?")], _MAIN, 6))
     yield Asked("main", _message_body(main, _MAIN, 6, tool_choice={"type": "none"}))
 
 

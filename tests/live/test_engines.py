@@ -119,7 +119,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("release", "endpoint", "repeats"),
-    [(VLLM_MLX, "messages", 8), (VLLM_MLX, "chat", 17), ("0.4.1", "messages", 2)],
+    [(VLLM_MLX, "messages", 9), (VLLM_MLX, "chat", 17), ("0.4.1", "messages", 3)],
 )
 def test_vllm_mlx_reuses_what_is_predicted(
     release: str, endpoint: Endpoint, repeats: int, home: Path

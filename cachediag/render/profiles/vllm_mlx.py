@@ -73,13 +73,15 @@ class VllmMlx:
     def render(self, prompt: Prompt) -> Rendered:
         """What the tokenizer is given.
 
-        `prefix` is None without a system message, and where one stands behind other messages: the
-        engine looks for no prefix then, or for one that is none.
+        `prefix` is None without a system message at the head, and from 0.5.0 where another stands
+        behind other messages: the engine looks for no prefix then, or for one that is none.
         """
         talk = self._conversion.talk(prompt, thinks="coder" not in self.template.name.lower())
         rendered = self.template.render(talk)
         notes = (*rendered.notes, *self._notes(prompt))
-        leads = bool(talk.systems) and talk.systems[-1] == len(talk.systems) - 1
+        leads = bool(talk.systems) and talk.systems[0] == 0
+        if self._release >= (0, 5, 0):
+            leads = leads and talk.systems[-1] == len(talk.systems) - 1
         return replace(
             rendered,
             prefix=rendered.prefix if leads else None,

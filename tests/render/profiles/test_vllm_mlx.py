@@ -243,6 +243,9 @@ def test_the_prefix_that_the_engine_keeps():
         {"role": "system", "content": "T"},
     )
     assert backend.render(inline).prefix is None
+    # 0.4 looks at all that stands before the last message, and asks only for a system message.
+    before = profile("vllm-mlx@0.4.1").render(inline)
+    assert before.prefix == len(said("system", "S")) + len("<|im_start|>user\n")
     generic = profile("generic").render(inline)
     assert generic.prefix == len(said("system", "S")) + len("<|im_start|>user\n")
 
