@@ -8,6 +8,8 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import pairwise
 
 from cachediag.model import Json
 from cachediag.render.rendered import Piece
@@ -159,9 +161,42 @@ def cut(pieces: Iterable[Piece], start: int, end: int) -> tuple[Piece, ...]:
 
 
 def without(pieces: tuple[Piece, ...], pattern: re.Pattern[str]) -> tuple[Piece, ...]:
-    """The pieces without what a pattern finds in their text."""
-    text, made, at = text_of(pieces), list[Piece](), 0
-    for found in pattern.finditer(text):
-        made.extend(cut(pieces, at, found.start()))
-        at = found.end()
-    return (*made, *cut(pieces, at, len(text))) if at else pieces
+    r"""The pieces without what a pattern finds in their text.
+
+    Args:
+        pieces: the text.
+        pattern: finds a line, or the rest of one, with the line feed that ends it: what it finds
+            ends with `[^\n]*\n` or at the end of the text, and looks back for `^` at most.
+    """
+    spans = _spans(pieces, pattern)
+    if spans is None:
+        spans = [found.span() for found in pattern.finditer(text_of(pieces))]
+    if not spans:
+        return pieces
+    made, at = list[Piece](), 0
+    for start, end in spans:
+        made.extend(cut(pieces, at, start))
+        at = end
+    return (*made, *cut(pieces, at, sum(len(piece.text) for piece in pieces)))
+
+
+def _spans(pieces: Sequence[Piece], pattern: re.Pattern[str]) -> list[tuple[int, int]] | None:
+    """What is found piece by piece, so that a long text is searched once; None where it is not."""
+    spans, at, before = list[tuple[int, int]](), 0, "\n"
+    texts = [piece.text for piece in pieces if piece.text]
+    for text, after in pairwise([*texts, "\n"]):
+        for start, end in _found(pattern, text):
+            if start == 0 and before != "\n" and pattern.flags & re.MULTILINE:
+                continue
+            reaches = end == len(text) and not text.endswith("\n")
+            if reaches and not after.startswith("\n"):
+                return None
+            more = reaches and at + end < sum(map(len, texts))
+            spans.append((at + start, at + end + more))
+        at, before = at + len(text), text[-1]
+    return spans
+
+
+@lru_cache(maxsize=128)
+def _found(pattern: re.Pattern[str], text: str) -> tuple[tuple[int, int], ...]:
+    return tuple(found.span() for found in pattern.finditer(text))

@@ -1,5 +1,6 @@
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,9 +21,15 @@ def test_a_cut_keeps_the_blocks():
     assert cut((Piece("abc", 0), Piece("def", 1)), 1, 5) == (Piece("bc", 0), Piece("de", 1))
 
 
-@given(PIECES)
-def test_taking_out_a_pattern_is_a_substitution(pieces):
-    pattern = re.compile("[a-m0]+")
+LINES = st.lists(
+    st.builds(Piece, st.text("xa\n", max_size=6), st.integers(0, 3) | st.none()), max_size=5
+).map(tuple)
+
+
+@pytest.mark.parametrize("form", [r"(?m)^x[^\n]*(?:\n|\Z)", r"x[^\n]*\n?"])
+@given(LINES)
+def test_taking_out_a_pattern_is_a_substitution(form, pieces):
+    pattern = re.compile(form)
     assert text_of(without(pieces, pattern)) == pattern.sub("", text_of(pieces))
 
 

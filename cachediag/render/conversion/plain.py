@@ -1,11 +1,17 @@
 """The conversion of servers that hand a request's turns to the template without merging them."""
 
+from functools import partial
+
 from cachediag.model import Json, Prompt
 from cachediag.protocol import jsontext
-from cachediag.render.conversion.reading import Reader
-from cachediag.render.turns import Talk, Turn, joined, shifted
+from cachediag.render.conversion.reading import Reader, fronted
+from cachediag.render.memo import Memo
+from cachediag.render.turns import Talk, Turn
 
 __all__ = ["PlainConversion"]
+
+_FEW = 64
+"""System messages that are remembered: they are long, and each request may have another."""
 
 
 class PlainConversion:
@@ -20,7 +26,7 @@ class PlainConversion:
     def __init__(self, reader: Reader, *, fronts: str | None = None) -> None:
         self._reader = reader
         self._fronts = fronts
-        self._fronted: dict[tuple[tuple[Turn, int], ...], Turn] = {}
+        self._fronted: Memo[tuple[tuple[Turn, int], ...], Turn] = Memo(_FEW)
 
     def talk(self, prompt: Prompt) -> Talk:
         """All that the template is given for a request."""
@@ -39,11 +45,7 @@ class PlainConversion:
     def _front(self, moved: list[tuple[Turn, int]], by: str) -> tuple[Turn, int]:
         if len(moved) == 1:
             return moved[0]
-        key = tuple(moved)
-        if key not in self._fronted:
-            texts = [shifted(turn.content, first) for turn, first in moved if turn.text]
-            self._fronted[key] = Turn.of("system", joined(texts, by))
-        return self._fronted[key], 0
+        return self._fronted.get(tuple(moved), partial(fronted, by=by)), 0
 
 
 def _options(prompt: Prompt) -> dict[str, Json]:

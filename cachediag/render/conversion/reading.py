@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from cachediag.model import Endpoint, Part, Prompt, Run
 from cachediag.protocol import jsontext
 from cachediag.render.conversion.responses import responses_tool, responses_turns
 from cachediag.render.memo import Memo, shared_items
 from cachediag.render.rendered import Piece
-from cachediag.render.turns import Tool, Turn, joined
+from cachediag.render.turns import Tool, Turn, joined, shifted
 
-__all__ = ["Join", "Read", "Reader", "system_turn"]
+__all__ = ["Join", "Read", "Reader", "fronted", "system_turn"]
 
 _Convert = Callable[[Part], tuple[Turn, ...]]
 _Define = Callable[[Part, int], Tool | None]
@@ -100,10 +101,13 @@ class Reader:
         number = 0
         for run in prompt.runs:
             if run.section == "system" and not run.is_messages:
-                turn = self._systems.get(run.parts, lambda _: self._system(run))
+                turn = self._systems.get(run.parts, partial(self._new_system, run))
                 return None if turn is None else (turn, number)
             number += len(run.parts)
         return None
+
+    def _new_system(self, run: Run, _: tuple[Part, ...]) -> Turn | None:
+        return self._system(run)
 
     def tools(self, prompt: Prompt) -> tuple[Tool, ...]:
         """The tools' definitions, as the template is given them."""
@@ -234,3 +238,14 @@ def _texts(run: Run, edit: Callable[[str], str] | None) -> Iterator[Sequence[Pie
         text = edit(value) if edit else value
         if text or not edit:
             yield (Piece(text, number),)
+
+
+def fronted(moved: tuple[tuple[Turn, int], ...], by: str) -> Turn:
+    """One system message of several, its blocks counted from the prompt's first.
+
+    Args:
+        moved: the messages, and the number of the block that each counts from.
+        by: what stands between two of them; one that is empty is left out.
+    """
+    texts = [shifted(turn.content, first) for turn, first in moved if turn.text]
+    return Turn.of("system", joined(texts, by))

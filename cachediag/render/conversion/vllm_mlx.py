@@ -26,7 +26,8 @@ from cachediag.model import Json, Part, Prompt, Run
 from cachediag.protocol import jsontext
 from cachediag.render.conversion.chat import ChatRules, chat_tool, chat_turns
 from cachediag.render.conversion.messages import MessageRules, messages_tool, messages_turns
-from cachediag.render.conversion.reading import Read, Reader, system_turn
+from cachediag.render.conversion.reading import Read, Reader, fronted, system_turn
+from cachediag.render.memo import Memo
 from cachediag.render.rendered import Piece
 from cachediag.render.turns import Talk, Tool, Turn, cut, joined, shifted, without
 
@@ -43,6 +44,11 @@ _CALL_ANY = (
     "[IMPORTANT INSTRUCTION] You MUST call at least one of the available tools. Do NOT respond "
     "with plain text only."
 )
+
+
+_FEW = 64
+"""System messages that are remembered: they are long, and some clients write a new line into
+each."""
 
 
 class _Forced(NamedTuple):
@@ -65,11 +71,12 @@ class VllmMlxConversion:
         self._release = release
         self._native = native_tools
         self._readers: dict[bool, Reader] = {}
-        self._edited: dict[tuple[Turn, re.Pattern[str]], Turn] = {}
+        self._edited: Memo[tuple[Turn, re.Pattern[str]], Turn] = Memo(_FEW)
+        self._systems: Memo[tuple[Piece, ...], Turn] = Memo(_FEW)
+        self._fronted: Memo[tuple[tuple[Turn, int], ...], Turn] = Memo(_FEW)
+        self._instructed: Memo[tuple[Turn | None, str], Turn] = Memo(_FEW)
         self._merged: dict[tuple[Turn, Turn, int], Turn] = {}
         self._unclosed: dict[Turn, Turn] = {}
-        self._fronted: dict[tuple[tuple[Turn, int], ...], Turn] = {}
-        self._instructed: dict[tuple[Turn | None, str], Turn] = {}
 
     def talk(self, prompt: Prompt, *, thinks: bool) -> Talk:
         """All that the template is given for a request.
@@ -129,11 +136,15 @@ class VllmMlxConversion:
         return self._without(system, AT_LINE_START if self._release >= (0, 5, 0) else ANYWHERE)
 
     def _without(self, turn: Turn, pattern: re.Pattern[str]) -> Turn:
-        key = (turn, pattern)
-        if key not in self._edited:
-            content = without(turn.content, pattern)
-            self._edited[key] = turn if content is turn.content else turn.saying(content)
-        return self._edited[key]
+        return self._edited.get((turn, pattern), self._new_without)
+
+    def _new_without(self, key: tuple[Turn, re.Pattern[str]]) -> Turn:
+        turn, pattern = key
+        content = without(turn.content, pattern)
+        if content is turn.content:
+            return turn
+        # What differed in the line that is gone is one system message now.
+        return self._systems.get(content, turn.saying)
 
     def _join(self, before: Turn, turn: Turn, distance: int, *, closes: bool) -> Turn | None:
         if not self._merges(before, turn):
@@ -184,10 +195,7 @@ class VllmMlxConversion:
         return [0, *[number + 1 for number in read.systems]]
 
     def _joined(self, moved: tuple[tuple[Turn, int], ...]) -> Turn:
-        if moved not in self._fronted:
-            texts = [shifted(turn.content, first) for turn, first in moved if turn.text]
-            self._fronted[moved] = Turn.of("system", joined(texts, "\n\n"))
-        return self._fronted[moved]
+        return self._fronted.get(moved, partial(fronted, by="\n\n"))
 
     def _force(
         self, forced: _Forced, tools: tuple[Tool, ...], read: Read, systems: list[int]
@@ -199,17 +207,11 @@ class VllmMlxConversion:
         """
         text = _CALL_NAMED.format(forced.name) if forced.name else _CALL_ANY
         system = read.turns[systems[0]] if systems else None
-        key = (system, text)
-        if key not in self._instructed:
-            self._instructed[key] = (
-                Turn.of("system", (Piece(text, None),))
-                if system is None
-                else system.saying((*system.content, Piece(f"\n\n{text}", None)))
-            )
+        told = self._instructed.get((system, text), _instructed)
         if systems:
-            read.turns[systems[0]] = self._instructed[key]
+            read.turns[systems[0]] = told
         else:
-            read.turns.insert(0, self._instructed[key])
+            read.turns.insert(0, told)
             read.firsts.insert(0, 0)
             systems = [0]
         if forced.name is None:
@@ -263,6 +265,14 @@ class VllmMlxConversion:
         if turn.role == "developer" and self._release >= (0, 2, 8):
             turn = Turn.of("system", turn.content)
         return turn if self._native else _in_words(turn)
+
+
+def _instructed(key: tuple[Turn | None, str]) -> Turn:
+    """A system message with an instruction at its end, or one of the instruction alone."""
+    system, text = key
+    if system is None:
+        return Turn.of("system", (Piece(text, None),))
+    return system.saying((*system.content, Piece(f"\n\n{text}", None)))
 
 
 _PART_FIELDS = ("type", "text", "image_url", "video", "video_url", "audio_url")

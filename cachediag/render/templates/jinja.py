@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from cachediag.errors import InputError
 from cachediag.heads import common_head
 from cachediag.model import Json
+from cachediag.render.memo import Memo
 from cachediag.render.rendered import Rendered, Segment
 from cachediag.render.templates.attribution import Told, attributed
 from cachediag.render.turns import Talk, Tool, Turn
@@ -27,6 +28,13 @@ __all__ = ["Jinja"]
 _PROBES = ("Alpha", "Bravo")
 _MARK = "\ue000"
 _DATED = "The template prints the day on which the prompt is built; here it is today."
+
+
+_FEW = 16
+"""Heads that are remembered: they are long, and some clients write a new line into each."""
+
+_System = tuple[tuple[Tool, ...], tuple[Turn, ...], str]
+"""Tools, leading system messages, and the options as JSON."""
 
 
 class Jinja:
@@ -51,7 +59,7 @@ class Jinja:
         self._special_tokens = special_tokens
         self._compiled: dict[str, Template] = {}
         self._messages: dict[Turn, dict[str, Json]] = {}
-        self._prefixes: dict[tuple[tuple[Tool, ...], tuple[Turn, ...], str], str] = {}
+        self._prefixes: Memo[_System, str] = Memo(_FEW)
 
     def render(self, talk: Talk) -> Rendered:
         """The whole prompt, with the generation prompt.
@@ -121,16 +129,13 @@ class Jinja:
         """The length of what two prompts share that differ in the first user text alone."""
         system = tuple(takewhile(lambda turn: turn.role == "system", talk.turns))
         key = (talk.tools, system, json.dumps(talk.options, sort_keys=True, default=str))
-        if key not in self._prefixes:
-            self._prefixes[key] = self._shared(talk, [self._message(turn) for turn in system])
-        prefix = self._prefixes[key]
+        prefix = self._prefixes.get(key, lambda _: self._shared(talk, system))
         return len(prefix) if prefix and text.startswith(prefix) else None
 
-    def _shared(self, talk: Talk, system: list[dict[str, Json]]) -> str:
+    def _shared(self, talk: Talk, system: tuple[Turn, ...]) -> str:
+        head = [self._message(turn) for turn in system]
         try:
-            a, b = (
-                self._text(talk, [*system, {"role": "user", "content": text}]) for text in _PROBES
-            )
+            a, b = (self._text(talk, [*head, {"role": "user", "content": x}]) for x in _PROBES)
         except InputError:
             return ""
         return a[: common_head(a, b)]

@@ -199,8 +199,24 @@ def test_segments_are_shared_by_the_prompts_of_a_talk():
     model, turns = template("qwen3"), [USER, turn("assistant", "A"), USER]
     first = model.render(Talk((TOOL,), turns[:1], [0], []))
     second = model.render(Talk((TOOL,), turns, [0, 1, 2], []))
-    assert second.segments[:2] == first.segments[:2]
-    assert second.segments[1] is second.segments[3]
+    *shared, _ = first.segments
+    assert list(second.segments[: len(shared)]) == shared
+    assert second.segments[len(shared) - 1] is second.segments[len(shared) + 1]
+
+
+def test_a_line_that_changes_leaves_the_long_texts_of_the_head_as_they_are():
+    model, long = template("qwen3"), Piece("long " * 500, 2)
+    heads = [
+        model.render(
+            Talk((TOOL,), [Turn.of("system", (Piece(f"{n}\n", 1), long)), USER], [0, 3], [0])
+        ).segments
+        for n in range(2)
+    ]
+    assert heads[0][0].text == "<|im_start|>system\n0\n"
+    assert heads[0][1] is heads[1][1]
+    assert heads[0][1].text == long.text
+    assert heads[0][3] is heads[1][3]
+    assert heads[0][3].text == f"{TOOLBOX}<|im_end|>\n"
 
 
 @pytest.mark.parametrize(
