@@ -7,7 +7,7 @@ from typing import NamedTuple
 from cachediag.compare import Comparison
 from cachediag.compare.comparison import Cause
 from cachediag.compare.undo import undone_body
-from cachediag.model import Finding, Prompt
+from cachediag.model import Finding, Prompt, Section
 from cachediag.protocol import Parser
 from cachediag.render import Profile
 from cachediag.render.rendered import Rendered
@@ -119,9 +119,41 @@ def _count(comparison: Comparison, counter: Counter) -> Known:
 
 
 def _undone(comparison: Comparison, counter: Counter, a: TokenSequence, undone: set[Cause]) -> int:
-    body = undone_body(comparison, undone)
-    prompt = counter.parser.parse(body, comparison.b.endpoint)
+    prompt = _with_earlier_sections(comparison, undone)
+    if prompt is None:
+        body = undone_body(comparison, undone)
+        prompt = counter.parser.parse(body, comparison.b.endpoint)
     return a.shared(counter.tokens(prompt))
+
+
+def _with_earlier_sections(comparison: Comparison, undone: set[Cause]) -> Prompt | None:
+    """The later prompt with whole sections of the earlier one, where that undoes the causes.
+
+    A section whose every cause is undone is the earlier prompt's: there is no need to write it
+    again. None where a cause stands in the talk, or among others that stay.
+    """
+    taken: set[Section] = set()
+    left = set(undone)
+    for stretch in comparison.stretches:
+        causes = stretch.causes
+        if not causes & undone:
+            continue
+        if stretch.section == "messages" or not causes <= undone or stretch.takes_messages:
+            return None
+        taken.add(stretch.section)
+        left -= causes
+    earlier, later = comparison.sent
+    if left:
+        return None
+    return replace(
+        later,
+        runs=tuple(
+            run
+            for section in ("tools", "system", "messages")
+            for run in (earlier if section in taken else later).runs
+            if run.section == section
+        ),
+    )
 
 
 def counted_findings(findings: Iterable[Finding], view: TokenView | None) -> tuple[Finding, ...]:

@@ -86,6 +86,19 @@ class Stretch:
     reordered: bool = False
     """Tools that both prompts have come in another order."""
 
+    @property
+    def takes_messages(self) -> bool:
+        """Some of its blocks stand among the messages: system messages that were moved here."""
+        blocks = (block for entry in self.entries for block in (entry.a, entry.b) if block)
+        return self.section != "messages" and any(block.message is not None for block in blocks)
+
+    @property
+    def causes(self) -> frozenset[Cause]:
+        """What broke the prefix in this section."""
+        inside = {entry.cause for entry in self.entries if entry.cause}
+        inside |= {change.cause for entry in self.entries for change in entry.changes}
+        return frozenset(inside | {("O01", "tools")} if self.reordered else inside)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
