@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachediag.errors import UsageError
+from cachediag.model import Endpoint
 from cachediag.protocol import Parser
 from cachediag.render import profile, template
 from tests.live.rendering_bodies import hard_bodies
@@ -308,7 +309,7 @@ def test_what_was_rendered_before_changes_nothing(release, native):
     spec, parser = f"vllm-mlx@{release}{':tools=native' if native else ''}", Parser()
     warm = profile(spec)
     for path, body in hard_bodies(60, seed=3):
-        endpoint = "messages" if path == "/v1/messages" else "chat"
+        endpoint: Endpoint = "messages" if path == "/v1/messages" else "chat"
         growing = json.loads(body)
         for length in range(1, len(growing["messages"]) + 1):
             raw = json.dumps(growing | {"messages": growing["messages"][:length]}).encode()

@@ -4,6 +4,7 @@ from itertools import accumulate
 import pytest
 
 from cachediag.errors import InputError, UsageError
+from cachediag.model import Endpoint
 from cachediag.protocol import Parser
 from cachediag.render import Piece, profile, template
 from cachediag.render.templates.jinja import Jinja
@@ -152,7 +153,7 @@ def test_a_template_that_refuses_or_must_not(source, reason):
 def test_pieces_make_up_the_text_whatever_is_sent():
     backend, parser = profile("vllm-mlx@0.6.0:tools=native", jinja()), Parser()
     for path, body in hard_bodies(80, seed=5):
-        endpoint = "messages" if path == "/v1/messages" else "chat"
+        endpoint: Endpoint = "messages" if path == "/v1/messages" else "chat"
         request = parser.parse(body, endpoint)
         whole = backend.render(request)
         assert "".join(piece.text for piece in whole.pieces) == whole.text

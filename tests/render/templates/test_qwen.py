@@ -160,7 +160,7 @@ def test_every_character_knows_its_block():
         [TOOL],
         firsts=[1, 2, 3, 5],
     )
-    found = {}
+    found: dict[int | None, str] = {}
     for piece in whole.pieces:
         found[piece.block] = found.get(piece.block, "") + piece.text
     assert found[0] == f"\n{TOOL.json}"
