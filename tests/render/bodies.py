@@ -6,7 +6,7 @@ from typing import Any
 from cachediag.model import Prompt
 from cachediag.protocol import Parser, parse
 
-__all__ = ["TOOL", "chat", "messages", "prompt"]
+__all__ = ["TOOL", "chat", "messages", "posted", "prompt"]
 
 TOOL = {
     "name": "Bash",
@@ -29,3 +29,8 @@ def messages(*turns: tuple[str, Any], **more: Any) -> Prompt:
 def chat(*turns: dict[str, Any], **more: Any) -> Prompt:
     """A request to `/v1/chat/completions` of these messages."""
     return prompt({"messages": list(turns)} | more, "chat")
+
+
+def posted(path: str, raw: bytes, parser: Parser) -> Prompt:
+    """The request that a body to one of the two paths is."""
+    return parser.parse(raw, "messages" if path == "/v1/messages" else "chat")

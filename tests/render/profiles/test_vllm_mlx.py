@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachediag.errors import UsageError
-from cachediag.model import Endpoint
 from cachediag.protocol import Parser
 from cachediag.render import profile, template
 from tests.live.rendering_bodies import hard_bodies
-from tests.render.bodies import TOOL, chat, messages, prompt
+from tests.render.bodies import TOOL, chat, messages, posted, prompt
 
 HEADER = "x-anthropic-billing-header: cc_version=2.1.113.fa9; cch=6c09a;"
 ANSWER = "<|im_start|>assistant\n"
@@ -309,11 +308,10 @@ def test_what_was_rendered_before_changes_nothing(release, native):
     spec, parser = f"vllm-mlx@{release}{':tools=native' if native else ''}", Parser()
     warm = profile(spec)
     for path, body in hard_bodies(60, seed=3):
-        endpoint: Endpoint = "messages" if path == "/v1/messages" else "chat"
         growing = json.loads(body)
         for length in range(1, len(growing["messages"]) + 1):
             raw = json.dumps(growing | {"messages": growing["messages"][:length]}).encode()
-            request = parser.parse(raw, endpoint)
+            request = posted(path, raw, parser)
             shared, alone = warm.render(request), profile(spec).render(request)
             assert shared.text == alone.text
             assert shared.pieces == alone.pieces

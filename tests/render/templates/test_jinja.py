@@ -4,13 +4,12 @@ from itertools import accumulate
 import pytest
 
 from cachediag.errors import InputError, UsageError
-from cachediag.model import Endpoint
 from cachediag.protocol import Parser
 from cachediag.render import Piece, profile, template
 from cachediag.render.templates.jinja import Jinja
 from cachediag.render.turns import Call, Talk, Tool, Turn, dumped
 from tests.live.rendering_bodies import hard_bodies
-from tests.render.bodies import TOOL, messages
+from tests.render.bodies import TOOL, messages, posted
 
 SIMPLE = """\
 {{ bos_token }}{% if tools %}
@@ -153,8 +152,7 @@ def test_a_template_that_refuses_or_must_not(source, reason):
 def test_pieces_make_up_the_text_whatever_is_sent():
     backend, parser = profile("vllm-mlx@0.6.0:tools=native", jinja()), Parser()
     for path, body in hard_bodies(80, seed=5):
-        endpoint: Endpoint = "messages" if path == "/v1/messages" else "chat"
-        request = parser.parse(body, endpoint)
+        request = posted(path, body, parser)
         whole = backend.render(request)
         assert "".join(piece.text for piece in whole.pieces) == whole.text
         assert {piece.block for piece in whole.pieces} - {None} <= set(range(request.block_count))
