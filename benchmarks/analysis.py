@@ -17,7 +17,7 @@ __all__ = ["measure"]
 _GROUP = "analysis"
 _WORDS = 3000
 _REQUESTS = 500
-_LAST_BYTES = 420_000
+_LAST_BYTES = 545_000
 
 
 def _session(requests: int, last_bytes: int) -> Iterator[bytes]:

@@ -17,10 +17,7 @@ def _plain(a, b):
 def test_it_is_what_comparing_one_by_one_gives(a, b, shared, at_a, at_b):
     a, b = [1] * shared + a, [1] * shared + b
     expected = _plain(a[at_a:], b[at_b:])
-    for make in (
-        tuple,
-        bytes,
-        lambda items: array("I", items),
-        lambda items: "".join(map(str, items)),
-    ):
-        assert common_head(make(a), make(b), at_a, at_b) == expected
+    assert common_head(tuple(a), tuple(b), at_a, at_b) == expected
+    assert common_head(bytes(a), bytes(b), at_a, at_b) == expected
+    assert common_head(array("I", a), array("I", b), at_a, at_b) == expected
+    assert common_head("".join(map(str, a)), "".join(map(str, b)), at_a, at_b) == expected
