@@ -143,7 +143,8 @@ class AnalysisReport:
             )
             first = a.causes[0]
             if first.code == "-":
-                yield line(f"Most of it because {a.engine} keeps no more of a prompt.")
+                keeps = "keeps no prefix cache" if a.engine == "none" else "keeps no more of it"
+                yield line(f"Most of it because the engine {keeps}.")
             else:
                 yield line(
                     f"Most of it by {first.code}, {title(first.code)}, in"
