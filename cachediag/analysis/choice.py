@@ -1,7 +1,7 @@
 """Which profile, tokenizer, chat template and cache model an analysis goes by."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cachediag.analysis.counting import counting
 from cachediag.analysis.engines import CacheModel, engine
@@ -28,8 +28,18 @@ class Choice:
     counter: Counter
     template: Template
     engine: CacheModel
+    """Holds what it was fed: a session is played to a new one."""
+    engine_spec: str
     model: str
     """The tokenizer's name."""
+
+    def anew(self, engine_spec: str | None = None) -> "Choice":
+        """The same with an empty cache, of the same model or of another.
+
+        What was parsed, rendered and encoded before stays known.
+        """
+        spec = engine_spec or self.engine_spec
+        return replace(self, engine=engine(spec), engine_spec=spec)
 
     @property
     def is_hosted(self) -> bool:
@@ -59,7 +69,7 @@ def choose(
     """
     by = counting(endpoint, profile_spec, model_spec, tokenizer_spec)
     played = engine_spec or default_engine(by.counter.profile.name)
-    return Choice(by.counter, by.template, engine(played), by.model)
+    return Choice(by.counter, by.template, engine(played), played, by.model)
 
 
 def default_engine(profile_name: str) -> str:

@@ -56,7 +56,7 @@ def prompt_seam(
     if not rendered.text.startswith(before):
         return None
     lost = len(earlier.tokens) - shared
-    return _finding("E05", prompt, rendered, len(before), lost, "token boundary")
+    return _finding("E05", prompt, rendered, len(before), lost=lost)
 
 
 def reply_seam(
@@ -82,7 +82,8 @@ def reply_seam(
     if code == "E05" and lost <= _CLOSING:
         return None
     at = len(earlier.rendered.text) if code == "E05" else agreed
-    return _finding(code, prompt, rendered, at, lost, "of the reply")
+    note = f"{lost:,} tokens of the reply"
+    return _finding(code, prompt, rendered, at, lost=lost, note=note)
 
 
 def _closed(rest: str) -> bool:
@@ -90,8 +91,8 @@ def _closed(rest: str) -> bool:
     return not rest or (rest.startswith("<|") and rest.endswith("|>"))
 
 
-def _finding(  # noqa: PLR0917
-    code: str, prompt: Prompt, rendered: Rendered, at: int, lost: int, note: str
+def _finding(
+    code: str, prompt: Prompt, rendered: Rendered, at: int, *, lost: int, note: str = ""
 ) -> Finding | None:
     block = _block(prompt, rendered, at)
     if block is None:
@@ -103,7 +104,7 @@ def _finding(  # noqa: PLR0917
         path=leaf_path(prompt.body, block, _leaf(block)),
         byte=block.start,
         tokens_lost=lost,
-        message=message_of(code, f"{lost:,} tokens {note}" if note == "of the reply" else ""),
+        message=message_of(code, note),
     )
 
 

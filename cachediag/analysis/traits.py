@@ -10,6 +10,7 @@ from operator import attrgetter
 from cachediag.compare.detectors.patterns import mask
 from cachediag.model import Block, ExchangeInfo, Json, Part, Prompt
 from cachediag.protocol import jsontext
+from cachediag.protocol.blocks import named
 
 __all__ = ["Traits", "traits"]
 
@@ -179,6 +180,4 @@ def _value(block: Block) -> dict[str, Json]:
 
 
 def _name(block: Block) -> str:
-    value = _value(block)
-    function = value.get("function")
-    return str((function if isinstance(function, dict) else value).get("name", ""))
+    return str(named(jsontext.decode(block.canonical)).get("name", ""))

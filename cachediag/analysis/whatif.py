@@ -36,7 +36,7 @@ def what_if(
     exchanges: Iterable[Exchange],
     load: Callable[[int], Exchange],
     recorded: Analysis,
-    choose: Callable[[str | None], Choice],
+    choice: Choice,
 ) -> tuple[Arm, ...]:
     """Play the session as recorded, without its causes, with a cache, and with both.
 
@@ -44,19 +44,20 @@ def what_if(
         exchanges: the session's exchanges in order.
         load: reads one exchange again by its index.
         recorded: the session as it was analysed.
-        choose: makes a choice anew, with another cache model or with its own.
+        choice: what it was analysed by.
     """
     sent = list(exchanges)
-    clean = list(without_causes(sent, load, choose(None)))
+    clean = list(without_causes(sent, load, choice))
     rows = [_arm("as recorded", recorded)]
     if any(x.request is not y.request for x, y in zip(sent, clean, strict=True)):
-        rows.append(_arm("causes removed", _played(clean, choose(None))))
-    if choose(None).is_hosted:
+        rows.append(_arm("causes removed", _played(clean, choice.anew())))
+    if choice.is_hosted:
         return tuple(rows)
     for slots in (1, 4):
         kept = f"{slots} slot" + ("s" if slots > 1 else "")
-        rows.append(_arm(f"{kept}, as recorded", _played(sent, choose(_SLOTS.format(slots)))))
-        rows.append(_arm(f"{kept}, causes removed", _played(clean, choose(_SLOTS.format(slots)))))
+        for told, played in (("as recorded", sent), ("causes removed", clean)):
+            cache = choice.anew(_SLOTS.format(slots))
+            rows.append(_arm(f"{kept}, {told}", _played(played, cache)))
     return tuple(rows)
 
 

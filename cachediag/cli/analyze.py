@@ -73,19 +73,13 @@ def analyze(  # noqa: PLR0917 - a parameter is an option
     from cachediag.report.analysis import AnalysisReport
 
     opened = source(session)
-    endpoint = asked(opened)
-
-    def chosen(other: str | None = None) -> "Choice":
-        spec = other or engine
-        return choose(
-            endpoint,
-            profile_spec=profile,
-            model_spec=model,
-            tokenizer_spec=tokenizer,
-            engine_spec=spec,
-        )
-
-    choice = chosen()
+    choice = choose(
+        asked(opened),
+        profile_spec=profile,
+        model_spec=model,
+        tokenizer_spec=tokenizer,
+        engine_spec=engine,
+    )
     if watch:
         _watch(opened, choice, lane)
         return
@@ -100,7 +94,7 @@ def analyze(  # noqa: PLR0917 - a parameter is an option
     elif format_ is Rows.text:
         arms: tuple[Arm, ...] = ()
         if lane is None:
-            arms = what_if(opened.exchanges(), opened.exchange, analysis, chosen)
+            arms = what_if(opened.exchanges(), opened.exchange, analysis, choice)
         out().print(AnalysisReport(analysis, opened.name, arms, session or ""))
     else:
         _rows(found, format_)

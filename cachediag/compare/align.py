@@ -8,6 +8,7 @@ from cachediag.compare.text import similarity
 from cachediag.compare.values import MEDIA
 from cachediag.model import Block
 from cachediag.protocol import jsontext
+from cachediag.protocol.blocks import named
 
 __all__ = ["Pair", "align", "align_tools"]
 
@@ -36,17 +37,14 @@ def align_tools(a: Sequence[Block], b: Sequence[Block]) -> list[Pair]:
 
 def _named(tools: Sequence[Block]) -> dict[tuple[str, int], Block]:
     """Tools by name, and by which of that name, for a name may be there twice."""
-    named: dict[tuple[str, int], Block] = {}
+    found: dict[tuple[str, int], Block] = {}
     for tool in tools:
-        value = jsontext.decode(tool.canonical)
-        value = value if isinstance(value, dict) else {}
-        function = value.get("function")
-        name = str((function if isinstance(function, dict) else value).get("name", ""))
+        name = str(named(jsontext.decode(tool.canonical)).get("name", ""))
         nth = 0
-        while (name, nth) in named:
+        while (name, nth) in found:
             nth += 1
-        named[name, nth] = tool
-    return named
+        found[name, nth] = tool
+    return found
 
 
 def align(a: Sequence[Block], b: Sequence[Block]) -> list[Pair]:

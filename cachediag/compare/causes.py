@@ -8,6 +8,7 @@ from cachediag.compare.places import byte_of
 from cachediag.compare.wording import fix_of, message_of, severity_of
 from cachediag.model import Block, Confidence, Excerpt, Finding, Json, Prompt
 from cachediag.protocol import jsontext
+from cachediag.protocol.blocks import named
 
 __all__ = ["KEYING", "causes", "marked_volatile", "parameters"]
 
@@ -73,14 +74,10 @@ def _names(tools: list[Block]) -> str:
 
 def _label(block: Block) -> str:
     """What a person calls a block: a tool's name, or the first words of a text."""
-    value = jsontext.decode(block.canonical)
-    if not isinstance(value, dict):
-        return block.kind
-    function = value.get("function")
-    named = function if isinstance(function, dict) else value
+    value = named(jsontext.decode(block.canonical))
     for key in ("name", "text"):
-        if isinstance(named.get(key), str):
-            return _short(named[key].strip().partition("\n")[0])
+        if isinstance(value.get(key), str):
+            return _short(value[key].strip().partition("\n")[0])
     return block.kind
 
 

@@ -14,6 +14,7 @@ __all__ = [
     "Place",
     "block",
     "blocks_of_list",
+    "named",
     "text_or_list",
     "top_level",
 ]
@@ -161,3 +162,15 @@ def text_or_list(where: Place, *, kind: str | None = None) -> Iterator[Block]:
         yield from blocks_of_list(where, kind=kind)
     elif where.raw != b"null":
         yield block(where, kind=kind)
+
+
+def named(value: Json) -> dict[str, Json]:
+    """The object that bears the name of a tool or a call: itself, or OpenAI's `function` in it.
+
+    Args:
+        value: a decoded block; anything but an object bears no name.
+    """
+    if not isinstance(value, dict):
+        return {}
+    function = value.get("function")
+    return function if isinstance(function, dict) else value

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from cachediag.model import Block, ExchangeInfo, Json, Prompt
 from cachediag.protocol import jsontext
+from cachediag.protocol.blocks import named
 from cachediag.report.safe import printable
 from cachediag.report.session import seconds
 from cachediag.report.style import DIM, line
@@ -67,8 +68,7 @@ def _words(value: Json) -> str:
     """What a person reads of a block: its name, its text."""
     if not isinstance(value, dict):
         return str(value)
-    function = value.get("function")
-    inner = function if isinstance(function, dict) else value
+    inner = named(value)
     for key in ("name", "text", "thinking"):
         if isinstance(inner.get(key), str):
             return str(inner[key])

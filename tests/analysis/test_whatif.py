@@ -1,5 +1,3 @@
-from functools import partial
-
 from cachediag.analysis.analyze import analyse, summarise
 from cachediag.analysis.choice import choose
 from cachediag.analysis.whatif import removable, what_if, without_causes
@@ -15,19 +13,15 @@ SESSION = [
 ]
 
 
-def _choose(spec, engine=None, *, other=None):
-    return choose("messages", profile_spec=spec, model_spec="qwen2.5", engine_spec=other or engine)
+def _choose(spec):
+    return choose("messages", profile_spec=spec, model_spec="qwen2.5")
 
 
 def _arms(bodies, spec="vllm-mlx@0.2.6"):
     exchanges = recorded(bodies)
     choice = _choose(spec)
     made = summarise(analyse(exchanges, exchanges.__getitem__, choice), choice)
-    again = partial(_choose, spec)
-    return {
-        arm.name: arm
-        for arm in what_if(exchanges, exchanges.__getitem__, made, lambda other: again(other=other))
-    }
+    return {arm.name: arm for arm in what_if(exchanges, exchanges.__getitem__, made, choice)}
 
 
 def test_neither_rule_nor_cache_helps_alone_and_both_do():
