@@ -1,21 +1,14 @@
 """From a leaf of a block to its JSON path and its byte in the raw body."""
 
-import re
 from itertools import islice
 
 from cachediag.compare.comparison import Keys
 from cachediag.model import Block
 from cachediag.protocol import jsontext
 from cachediag.protocol.jsontext import Span
+from cachediag.protocol.literal import byte_offset
 
 __all__ = ["byte_of", "leaf_path"]
-
-# One character of a JSON string: a surrogate pair of escapes, an escape, or UTF-8 bytes.
-_UNIT = re.compile(
-    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\."
-    rb"|[^\x80-\xbf][\x80-\xbf]*",
-    re.DOTALL,
-)
 
 
 def leaf_path(body: bytes, block: Block, keys: Keys) -> str:
@@ -32,13 +25,7 @@ def byte_of(body: bytes, block: Block, keys: Keys, characters: int = 0) -> int:
     _, span = _follow(body, block, keys)
     if body[span.start : span.start + 1] != b'"':
         return span.start
-    raw = body[span.start + 1 : span.end - 1]
-    if raw.isascii() and b"\\" not in raw:
-        return span.start + 1 + min(characters, len(raw))
-    unit = None
-    for unit in islice(_UNIT.finditer(raw), characters):  # noqa: B007
-        pass
-    return span.start + 1 + (unit.end() if unit else 0)
+    return span.start + 1 + byte_offset(body[span.start + 1 : span.end - 1], characters)
 
 
 def _follow(body: bytes, block: Block, keys: Keys) -> tuple[str, Span]:

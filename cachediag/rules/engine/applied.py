@@ -28,3 +28,6 @@ class Applied:
     body: bytes
     """The same object as was given where nothing was changed."""
     changes: tuple[Change, ...] = ()
+    conflicts: tuple[tuple[str, str], ...] = ()
+    """Rule and path of each change that was left out, because an earlier rule changes the same
+    bytes."""

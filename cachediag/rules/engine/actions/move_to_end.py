@@ -1,0 +1,47 @@
+"""`move-to-end`: what changes goes behind the prefix, to the end of the newest message."""
+
+from collections.abc import Iterator
+
+from cachediag.protocol.jsontext import Span
+from cachediag.rules.engine.edits import Edit
+from cachediag.rules.engine.made import Made, Sent
+from cachediag.rules.engine.places import Place, member
+from cachediag.rules.engine.tail import has_tail
+from cachediag.rules.engine.texts import is_text, pieces, text_at
+from cachediag.rules.rule import Rule
+
+__all__ = ["move_to_end"]
+
+_LINE_ENDS = (b"\\n", b"\n")
+
+
+def move_to_end(sent: Sent, rule: Rule, place: Place) -> Iterator[Made]:
+    """Take each piece that the pattern marks, or the whole block, to the end."""
+    if not has_tail(sent.body, sent.protocol):
+        return
+    if rule.pattern is None:
+        yield from _block(sent.body, place)
+        return
+    for piece, at in pieces(sent.body, place, rule.pattern):
+        if piece.strip("\n"):
+            inside = _without_line_ends(sent.body, at)
+            yield Made((Edit(*at),), piece, piece, at.end - at.start, moved=inside)
+
+
+def _block(body: bytes, place: Place) -> Iterator[Made]:
+    inside = place if is_text(body, place) else member(body, place, "text")
+    if inside is None or not is_text(body, inside):
+        return
+    text = text_at(body, inside)
+    start, end = place.span
+    moved = Span(inside.span.start + 1, inside.span.end - 1)
+    yield Made((Edit(start, end),), text, text, end - start, dropped=place.span, moved=moved)
+
+
+def _without_line_ends(body: bytes, span: Span) -> Span:
+    start, end = span
+    while body.startswith(b"\\n", start, end):
+        start += 2
+    while body.endswith(b"\\n", start, end) and not body.endswith(b"\\\\n", start, end):
+        end -= 2
+    return Span(start, end)

@@ -1,0 +1,46 @@
+"""The commas that go with values that were dropped."""
+
+from collections.abc import Iterator, Sequence
+
+from cachediag.protocol import jsontext
+from cachediag.protocol.jsontext import Span
+from cachediag.rules.engine.edits import Edit
+from cachediag.rules.engine.places import Place
+
+__all__ = ["gap_edits"]
+
+
+def gap_edits(body: bytes, dropped: Sequence[Place]) -> tuple[Edit, ...]:
+    """The changes that remove keys and commas of dropped values.
+
+    Args:
+        body: the whole body.
+        dropped: items of arrays and members of objects.
+    """
+    outer = {place.parent.span: place.parent for place in dropped if place.parent}
+    return tuple(
+        edit for span in outer for edit in _gaps(body, span, {place.span for place in dropped})
+    )
+
+
+def _gaps(body: bytes, outer: Span, dropped: set[Span]) -> Iterator[Edit]:
+    if body[outer.start : outer.start + 1] == b"[":
+        values = list(jsontext.items(body, outer))
+    else:
+        values = [span for _, span in jsontext.members(body, outer)]
+    kept = [number for number, span in enumerate(values) if span not in dropped]
+    first_kept = kept[0] if kept else len(values)
+    for number, span in enumerate(values):
+        if span not in dropped:
+            continue
+        is_member = body[outer.start : outer.start + 1] == b"{"
+        before = values[number - 1].end if number else outer.start + 1
+        behind = values[number + 1].start if number + 1 < len(values) else outer.end - 1
+        if number >= first_kept or is_member:
+            yield Edit(before, span.start)
+        if number < first_kept and number + 1 < len(values):
+            yield Edit(span.end, _comma_end(body, span.end, behind) if is_member else behind)
+
+
+def _comma_end(body: bytes, start: int, end: int) -> int:
+    return body.index(b",", start, end) + 1

@@ -1,0 +1,82 @@
+"""Who wrote what a rule is about to change: no text of a user or of the model is touched."""
+
+import re
+
+from cachediag.protocol import jsontext
+from cachediag.rules.engine.places import Place, member
+from cachediag.rules.engine.texts import block_text
+from cachediag.rules.rule import Rule
+
+__all__ = ["may_touch", "role_at"]
+
+_TALK = ("messages", "input")
+_SYSTEM = ("system", "developer")
+# Clients put what they add to the user's words between tags, as <system-reminder>.
+_TAGGED = re.compile(r"\s*<[A-Za-z]")
+
+
+def may_touch(body: bytes, rule: Rule, place: Place) -> bool:
+    """Whether a rule may change a place.
+
+    Args:
+        body: the whole body.
+        rule: says by `messages` and `arguments` what it was allowed.
+        place: a value in the body.
+    """
+    within = place.within()
+    if len(within) < 2 or within[1].path not in _TALK:
+        return True
+    role = role_at(body, place)
+    if role in _SYSTEM:
+        return True
+    if role == "assistant":
+        return rule.action == "sort" and rule.by == "keys" and rule.arguments
+    return role == "user" and rule.messages and _is_context(body, within)
+
+
+def role_at(body: bytes, place: Place) -> str:
+    """The role of the message that a place stands in; empty where it has none."""
+    within = place.within()
+    if len(within) < 3:
+        return ""
+    role = member(body, within[2], "role")
+    value = jsontext.decode(body[role.span.start : role.span.end]) if role else None
+    return value if isinstance(value, str) else ""
+
+
+def _is_context(body: bytes, within: tuple[Place, ...]) -> bool:
+    """Whether a text of a user message is what the client wrote around the user's own words.
+
+    That is a text that opens with a tag, and in the first user message every text but the last.
+    """
+    if len(within) < 4:
+        return False
+    content = within[3]
+    block = within[4] if len(within) > 4 else content
+    text = block_text(body, block)
+    if text is None:
+        return False
+    if _TAGGED.match(text):
+        return True
+    return block.index is not None and _is_first(body, within) and _has_text_behind(body, block)
+
+
+def _is_first(body: bytes, within: tuple[Place, ...]) -> bool:
+    message = within[2]
+    for index, span in enumerate(jsontext.items(body, within[1].span)):
+        earlier = Place(f"{within[1].path}[{index}]", span, within[1], index)
+        if index == message.index:
+            return True
+        if role_at(body, earlier) == "user":
+            return False
+    return False
+
+
+def _has_text_behind(body: bytes, block: Place) -> bool:
+    assert block.parent is not None
+    assert block.index is not None
+    return any(
+        block_text(body, Place("", span, block.parent, number)) is not None
+        for number, span in enumerate(jsontext.items(body, block.parent.span))
+        if number > block.index
+    )

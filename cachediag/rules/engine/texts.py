@@ -1,0 +1,61 @@
+"""Texts in a body: what they say, and where a piece of one stands in its bytes."""
+
+import json
+from collections.abc import Iterator
+
+from cachediag.protocol import jsontext
+from cachediag.protocol.jsontext import Span
+from cachediag.protocol.literal import byte_offset
+from cachediag.rules.engine.places import Place, member
+from cachediag.rules.pattern import compiled
+
+__all__ = ["block_text", "is_text", "pieces", "spelled", "text_at", "text_piece"]
+
+
+def is_text(body: bytes, place: Place) -> bool:
+    """Whether a value is a string."""
+    return body[place.span.start : place.span.start + 1] == b'"'
+
+
+def text_at(body: bytes, place: Place) -> str:
+    """The text of a string."""
+    return str(jsontext.decode(body[place.span.start : place.span.end]))
+
+
+def block_text(body: bytes, place: Place) -> str | None:
+    """The text of a string or of a text block; None where the value is neither."""
+    if is_text(body, place):
+        return text_at(body, place)
+    inside = member(body, place, "text")
+    return text_at(body, inside) if inside and is_text(body, inside) else None
+
+
+def text_piece(body: bytes, place: Place, start: int, end: int) -> Span:
+    """Where a piece of a text stands.
+
+    Args:
+        body: the whole body.
+        place: a string.
+        start: characters of the text before the piece.
+        end: characters of the text before its end.
+    """
+    first, last = place.span.start + 1, place.span.end - 1
+    inside = body[first:last]
+    return Span(first + byte_offset(inside, start), first + byte_offset(inside, end))
+
+
+def pieces(body: bytes, place: Place, pattern: str | None) -> Iterator[tuple[str, Span]]:
+    """The pieces of a text that a pattern marks; the whole text where there is no pattern."""
+    if not is_text(body, place):
+        return
+    text = text_at(body, place)
+    if pattern is None:
+        yield text, Span(place.span.start + 1, place.span.end - 1)
+        return
+    for start, end in compiled(pattern).pieces(text):
+        yield text[start:end], text_piece(body, place, start, end)
+
+
+def spelled(text: str) -> bytes:
+    """A text as it stands between the quotes of a JSON string."""
+    return json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass")
