@@ -95,6 +95,8 @@ class ExchangeInfo:
     request_size: int = 0
     """Bytes of the stored request body."""
     response_size: int = 0
+    outgoing_size: int | None = None
+    """Bytes of the stored outgoing body; None where the request went on as it came."""
     notes: tuple[str, ...] = ()
     """What the recorder did or could not do: encodings undone, text redacted, a client gone."""
     error: str | None = None
@@ -106,12 +108,15 @@ class Exchange:
     """One request and its response.
 
     `request` is the body exactly as the client sent it, its content-encoding undone (then
-    `info.notes` says so). `response` likewise; for an SSE response, the whole stream.
+    `info.notes` says so). `response` likewise; for an SSE response, the whole stream. `outgoing` is
+    the body that went on to the server, where rules or another addon had changed it.
     """
 
     info: ExchangeInfo
     request: bytes
     response: bytes = b""
+    outgoing: bytes | None = None
+    """None where the request went on as it came."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,12 @@
 
 from cachediag.session.file import Recorder, Session
 from cachediag.session.library import new_path, newest, recorded, register, resolve, sessions_dir
+from cachediag.session.outgoing import Outgoing, sent_on
 from cachediag.session.source import MemorySource, Source
 
 __all__ = [
     "MemorySource",
+    "Outgoing",
     "Recorder",
     "Session",
     "Source",
@@ -14,5 +16,6 @@ __all__ = [
     "recorded",
     "register",
     "resolve",
+    "sent_on",
     "sessions_dir",
 ]

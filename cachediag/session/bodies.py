@@ -97,6 +97,39 @@ class Bodies:
         assert body_id is not None
         return body_id
 
+    def insert_variant(self, body: bytes, request: int | None, sent: bytes) -> int:
+        """Store what was made of a request inside the transaction that is open; return its id.
+
+        It is encoded against that request, from which it differs little, and is no base for later
+        bodies.
+
+        Args:
+            body: the outgoing body.
+            request: id of the request it was made from; None where that is empty.
+            sent: that request.
+
+        Raises:
+            sqlite3.Error: the file cannot be read or written.
+        """
+        digest = hashlib.sha256(body).digest()
+        stored = self._id_of(digest)
+        if stored is not None:
+            return stored
+        base = None if request is None else self._variants_base(request, sent)
+        data = encode(body, None if base is None else base.body)
+        return self.insert(Encoded("request", body, digest, data=data, base=base))
+
+    def _variants_base(self, request: int, sent: bytes) -> Base | None:
+        base, depth = self._connection.execute(
+            "SELECT base, depth FROM bodies WHERE id = ?", (request,)
+        ).fetchone()
+        if depth < MAX_DEPTH or base is None:
+            return Base(request, sent, depth, {})
+        try:
+            return Base(base, self.read(base), depth - 1, {})
+        except BodyDamagedError:
+            return None
+
     def committed(self, encoded: Encoded, body_id: int) -> None:
         """Take a body as a base for later ones, now that its transaction has ended."""
         recent = self._recent_of(encoded.kind)

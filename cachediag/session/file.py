@@ -16,7 +16,7 @@ from cachediag.errors import SessionError
 from cachediag.model import Exchange, ExchangeInfo
 from cachediag.session import schema
 from cachediag.session.bodies import Bodies, BodyDamagedError, Encoded, Kind
-from cachediag.session.rows import INSERT, SELECT, info_of, row_of, storable
+from cachediag.session.rows import INSERT, info_of, row_of, selecting, storable
 from cachediag.session.source import no_request
 
 __all__ = ["Recorder", "Session"]
@@ -165,8 +165,8 @@ class Session:
         """Store one exchange in a transaction of its own.
 
         Args:
-            exchange: what to store; `index` and the two sizes in its info are ignored. Lone
-                surrogates in its texts are stored as escapes.
+            exchange: what to store; `index` and the sizes in its info are ignored. Lone surrogates
+                in its texts are stored as escapes.
 
         Returns:
             The index it got.
@@ -184,7 +184,8 @@ class Session:
             )
             with _transaction(self._connection):
                 ids = [None if part is None else self._bodies.insert(part) for part in parts]
-                number = self._connection.execute(INSERT, (*row_of(exchange.info), *ids)).lastrowid
+                values = (*row_of(exchange.info), *ids, self._outgoing(exchange, ids[0]))
+                number = self._connection.execute(INSERT, values).lastrowid
             for part, body_id in zip(parts, ids, strict=True):
                 if part is not None and body_id is not None:
                     self._bodies.committed(part, body_id)
@@ -280,9 +281,19 @@ class Session:
     def _encode(self, kind: Kind, body: bytes) -> Encoded | None:
         return self._bodies.encode(kind, body) if body else None
 
-    def _row(self, index: int) -> tuple[Any, ...]:
+    def _outgoing(self, exchange: Exchange, request: int | None) -> int | None:
+        if exchange.outgoing is None:
+            return None
+        return self._bodies.insert_variant(exchange.outgoing, request, exchange.request)
+
+    def _select(self, start: int, count: int) -> list[tuple[Any, ...]]:
         with schema.explained(self.path):
-            rows: list[tuple[Any, ...]] = self._connection.execute(SELECT, (index, 1)).fetchall()
+            # Another process that appends may have raised the version since this one looked.
+            statement = selecting(schema.version(self._connection))
+            return self._connection.execute(statement, (start, count)).fetchall()
+
+    def _row(self, index: int) -> tuple[Any, ...]:
+        rows = self._select(index, 1)
         if not rows or rows[0][0] != index:
             raise no_request(self.name, index, len(self))
         return rows[0]
@@ -291,8 +302,7 @@ class Session:
         # In batches, so that no read transaction stays open between them: an open one would
         # keep the log from being merged.
         while True:
-            with schema.explained(self.path):
-                rows = self._connection.execute(SELECT, (start, _BATCH)).fetchall()
+            rows = self._select(start, _BATCH)
             yield from rows
             if len(rows) < _BATCH:
                 return
@@ -306,13 +316,14 @@ class Session:
 
     def _exchange(self, row: tuple[Any, ...]) -> Exchange:
         info = self._info(row)
-        request, response = row[-2:]
+        request, response, outgoing = row[-3:]
         try:
             with schema.explained(self.path):
                 return Exchange(
                     info,
                     b"" if request is None else self._bodies.read(request),
                     b"" if response is None else self._bodies.read(response),
+                    None if outgoing is None else self._bodies.read(outgoing),
                 )
         except BodyDamagedError as error:
             raise self._damaged(f"exchange {info.index}: {error}") from error

@@ -6,27 +6,37 @@ from typing import Any, Final
 
 from cachediag.model import ExchangeInfo, Usage
 
-__all__ = ["INSERT", "SELECT", "info_of", "row_of", "storable"]
+__all__ = ["INSERT", "info_of", "row_of", "selecting", "storable"]
 
 _COLUMNS: Final = (
     "endpoint, method, path, started, first_byte, first_token, ended, status, model,"
     " response_model, usage, headers, response_headers, notes, error"
 )
 INSERT: Final = (
-    f"INSERT INTO exchanges (number, {_COLUMNS}, request, response)"  # noqa: S608
+    f"INSERT INTO exchanges (number, {_COLUMNS}, request, response, outgoing)"  # noqa: S608
     " VALUES ((SELECT COALESCE(MAX(number) + 1, 0) FROM exchanges),"
-    " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-SELECT: Final = (
-    f"SELECT number, {_COLUMNS},"  # noqa: S608
-    " COALESCE((SELECT size FROM bodies WHERE id = request), 0),"
-    " COALESCE((SELECT size FROM bodies WHERE id = response), 0), request, response"
-    " FROM exchanges WHERE number >= ? ORDER BY number LIMIT ?"
-)
+
+
+def selecting(version: int) -> str:
+    """Return the statement that reads exchanges: those from a number on, and at most so many.
+
+    Args:
+        version: of the session's format; in the first one nothing is known of outgoing bodies.
+    """
+    outgoing = "outgoing" if version > 1 else "NULL"
+    return (
+        f"SELECT number, {_COLUMNS},"  # noqa: S608
+        " COALESCE((SELECT size FROM bodies WHERE id = request), 0),"
+        " COALESCE((SELECT size FROM bodies WHERE id = response), 0),"
+        f" (SELECT size FROM bodies WHERE id = {outgoing}), request, response, {outgoing}"
+        " FROM exchanges WHERE number >= ? ORDER BY number LIMIT ?"
+    )
 
 
 def row_of(info: ExchangeInfo) -> tuple[object, ...]:
-    """Return an exchange's values for `INSERT`, without the ids of its two bodies."""
+    """Return an exchange's values for `INSERT`, without the ids of its bodies."""
     usage = info.usage and {
         key: value for key, value in asdict(info.usage).items() if value is not None
     }
@@ -50,7 +60,7 @@ def row_of(info: ExchangeInfo) -> tuple[object, ...]:
 
 
 def info_of(row: tuple[Any, ...]) -> ExchangeInfo:
-    """Return the exchange of a row that `SELECT` gave.
+    """Return the exchange of a row that `selecting` gave.
 
     Raises:
         TypeError, ValueError: the row holds what `row_of` never wrote.
@@ -75,6 +85,7 @@ def info_of(row: tuple[Any, ...]) -> ExchangeInfo:
         error=row[15],
         request_size=row[16],
         response_size=row[17],
+        outgoing_size=row[18],
     )
 
 

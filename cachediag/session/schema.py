@@ -27,13 +27,16 @@ __all__ = [
     "open_for_reading",
     "open_for_writing",
     "read_header",
+    "version",
 ]
 
 APPLICATION_ID = 0x43446961
 """`CDia` in the four bytes at offset 68 of the file, where SQLite keeps the application's id."""
 
-FORMAT = 1
+FORMAT = 2
 """Version of the format, kept where SQLite keeps the user version (offset 60)."""
+
+_OUTGOING = "outgoing INTEGER REFERENCES bodies (id)"
 
 SUFFIX = ".cachediag"
 
@@ -52,7 +55,7 @@ CREATE TABLE bodies (
   depth INTEGER NOT NULL,
   data BLOB NOT NULL
 )""",
-    """\
+    f"""\
 CREATE TABLE exchanges (
   number INTEGER PRIMARY KEY,
   endpoint TEXT NOT NULL,
@@ -71,7 +74,8 @@ CREATE TABLE exchanges (
   notes TEXT NOT NULL,
   error TEXT,
   request INTEGER REFERENCES bodies (id),
-  response INTEGER REFERENCES bodies (id)
+  response INTEGER REFERENCES bodies (id),
+  {_OUTGOING}
 )""",
     """\
 CREATE TABLE recorders (
@@ -126,9 +130,20 @@ def read_header(path: Path) -> tuple[int, int] | None:
 
 def _header(connection: sqlite3.Connection) -> tuple[int, int]:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    # SQLite gives both as signed.
-    return application & 0xFFFFFFFF, version & 0xFFFFFFFF
+    # SQLite gives it as signed.
+    return application & 0xFFFFFFFF, version(connection)
+
+
+def version(connection: sqlite3.Connection) -> int:
+    """Return the version of the format of an open session.
+
+    Another process that opens the session to append may raise it at any time.
+
+    Raises:
+        sqlite3.Error: the file cannot be read.
+    """
+    (found,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(found) & 0xFFFFFFFF
 
 
 def check_header(path: Path) -> None:
@@ -156,10 +171,10 @@ def check_header(path: Path) -> None:
     _check_version(path, header[1])
 
 
-def _check_version(path: Path, version: int) -> None:
-    if version > FORMAT:
+def _check_version(path: Path, found: int) -> None:
+    if found > FORMAT:
         raise SessionError(
-            f"session of format {version}, newer than {FORMAT}, the newest that can be read here",
+            f"session of format {found}, newer than {FORMAT}, the newest that can be read here",
             where=str(path),
             remedy="Upgrade cachediag: pip install --upgrade cachediag",
         )
@@ -168,7 +183,8 @@ def _check_version(path: Path, version: int) -> None:
 def open_for_writing(path: Path) -> sqlite3.Connection:
     """Open a session to append to, creating it with mode 0600 where there is none.
 
-    A file of no bytes counts as none: a recorder killed before its first write leaves one.
+    A session of an older format is brought to this one; processes that have it open go on. A file
+    of no bytes counts as none: a recorder killed before its first write leaves one.
 
     Raises:
         SessionError: the file exists and is not a session, or cannot be written.
@@ -321,6 +337,9 @@ def _create(connection: sqlite3.Connection) -> None:
             connection.execute(f"PRAGMA user_version = {FORMAT}")
             for table in TABLES:
                 connection.execute(table)
+        elif version(connection) == 1:
+            connection.execute(f"ALTER TABLE exchanges ADD COLUMN {_OUTGOING}")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:

@@ -77,6 +77,7 @@ def numbered(name: str, exchanges: Iterable[Exchange], notes: Iterable[str] = ()
                 index=index,
                 request_size=len(item.request),
                 response_size=len(item.response),
+                outgoing_size=None if item.outgoing is None else len(item.outgoing),
             ),
         )
         for index, item in enumerate(exchanges)

@@ -61,6 +61,7 @@ def stored(exchange: Exchange, index: int) -> Exchange:
         index=index,
         request_size=len(exchange.request),
         response_size=len(exchange.response),
+        outgoing_size=None if exchange.outgoing is None else len(exchange.outgoing),
     )
     return replace(exchange, info=info)
 
@@ -159,7 +160,7 @@ def foreign_database(path: Path) -> None:
 def newer_session(path: Path) -> None:
     Session.create(path).close()
     with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA user_version = 2")
+        connection.execute("PRAGMA user_version = 3")
     connection.close()
 
 
@@ -170,7 +171,7 @@ def newer_session(path: Path) -> None:
         (foreign_database, "an SQLite database, but not a session", "cachediag import"),
         (
             newer_session,
-            "session of format 2, newer than 1, the newest that can be read here",
+            "session of format 3, newer than 2, the newest that can be read here",
             "pip install --upgrade cachediag",
         ),
     ],
