@@ -45,7 +45,9 @@ class _Open:
 
 
 class Capture:
-    """Records every exchange that passes.
+    """Records every exchange that passes, and what other addons made of its request.
+
+    It stands before addons that change requests, so as to see what the client sent.
 
     Args:
         writer: takes the exchanges; started and closed with the proxy.
@@ -146,7 +148,10 @@ def _raw(flow: http.HTTPFlow, record: _Open, error: str | None) -> RawExchange:
     request, response = flow.request, flow.response
     notes = []
     chunks = record.chunks
+    outgoing = None
     if record.endpoint in _KEPT:
+        if request.raw_content is not None and request.raw_content != record.body:
+            outgoing = request.raw_content
         if response is not None and not chunks and response.raw_content:
             # An addon answered in the upstream's place: nothing was streamed.
             chunks = [(time.time(), response.raw_content)]
@@ -160,6 +165,8 @@ def _raw(flow: http.HTTPFlow, record: _Open, error: str | None) -> RawExchange:
         path=record.path,
         headers=record.headers,
         body=record.body,
+        outgoing=outgoing,
+        outgoing_headers=request.headers.fields,
         started=request.timestamp_start,
         status=response.status_code if response else None,
         response_headers=record.response_headers,

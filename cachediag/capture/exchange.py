@@ -34,6 +34,10 @@ class RawExchange:
     headers: Fields
     body: bytes
     """Encoded as sent; empty where bodies are not kept."""
+    outgoing: bytes | None = None
+    """The body that went on, where that is another one; encoded as it went."""
+    outgoing_headers: Fields = ()
+    """Those that went on with it."""
     started: float | None = None
     status: int | None = None
     response_headers: Fields = ()
@@ -78,16 +82,24 @@ def assemble(raw: RawExchange, secrets: Secrets) -> Exchange:
     headers = _text(raw.headers)
     response_headers = _text(raw.response_headers)
     notes = list(raw.notes)
-    request = _request_body(raw.body, _named(headers, "content-encoding"), notes)
+    request = _request_body("request", raw.body, headers, notes)
+    outgoing = _outgoing_body(raw, request, notes)
     response, first_token = _response_body(raw, response_headers, notes)
     # A server may set a new cookie with every response; the client's own header tells which ones
     # are in use.
-    known = secrets.add(*credentials(headers, raw.path), *body_credentials(request))
+    known = secrets.add(
+        *credentials(headers, raw.path),
+        *credentials(_text(raw.outgoing_headers), ""),
+        *body_credentials(request),
+        *body_credentials(outgoing or b""),
+    )
     known = tuple(sorted({*known, *credentials(response_headers, "")}, key=len, reverse=True))
     content_type = _named(response_headers, "content-type")
     facts = read_response(raw.endpoint, content_type, response)
     request = _masked(request, known, "request", notes)
     response = _masked(response, known, "response", notes)
+    if outgoing is not None:
+        outgoing = _masked(outgoing, known, "outgoing", notes)
     info = ExchangeInfo(
         endpoint=raw.endpoint,
         method=raw.method,
@@ -104,10 +116,11 @@ def assemble(raw: RawExchange, secrets: Secrets) -> Exchange:
         response_headers=safe_headers(response_headers, known),
         request_size=len(request),
         response_size=len(response),
+        outgoing_size=None if outgoing is None else len(outgoing),
         notes=tuple(notes),
         error=None if raw.error is None else scrub(raw.error, known),
     )
-    return Exchange(info, request, response)
+    return Exchange(info, request, response, outgoing)
 
 
 def _text(fields: Fields) -> tuple[tuple[str, str], ...]:
@@ -125,16 +138,31 @@ def _masked(body: bytes, known: tuple[str, ...], which: str, notes: list[str]) -
     return body
 
 
-def _request_body(body: bytes, encoding: str, notes: list[str]) -> bytes:
+def _request_body(
+    which: str, body: bytes, headers: tuple[tuple[str, str], ...], notes: list[str]
+) -> bytes:
+    encoding = _named(headers, "content-encoding")
     if not body or not encoding:
         return body
     try:
         decoded = decode(encoding, body)
     except EncodingError as error:
-        notes.append(f"request: kept as sent, {error}")
+        notes.append(f"{which}: kept as sent, {error}")
         return body
-    notes.append(f"request: content-encoding {encoding} undone")
+    notes.append(f"{which}: content-encoding {encoding} undone")
     return decoded
+
+
+def _outgoing_body(raw: RawExchange, request: bytes, notes: list[str]) -> bytes | None:
+    """Give the decoded body that went on; None where it says the same as the one that came."""
+    if raw.outgoing is None:
+        return None
+    told: list[str] = []
+    outgoing = _request_body("outgoing", raw.outgoing, _text(raw.outgoing_headers), told)
+    if outgoing == request:
+        return None
+    notes += told
+    return outgoing
 
 
 def _response_body(

@@ -130,7 +130,7 @@ class Writer:
 
 
 def _size(raw: RawExchange) -> int:
-    return len(raw.body) + sum(len(data) for _, data in raw.chunks)
+    return len(raw.body) + len(raw.outgoing or b"") + sum(len(data) for _, data in raw.chunks)
 
 
 def _reason(error: Exception) -> str:

@@ -148,3 +148,40 @@ def test_bytes_that_are_no_text_are_no_trouble():
     assert (exchange.request, exchange.response) == (b"\x80\x81", b"\xff\xfe")
     assert exchange.info.model is None
     assert exchange.info.usage is None
+
+
+def test_what_went_on_is_kept_where_it_says_something_else():
+    def outgoing(body, sent=b"{}", headers=((b"content-encoding", b"gzip"),)):
+        went = gzip.compress(body) if headers else body
+        made = raw(body=sent, outgoing=went, outgoing_headers=headers)
+        exchange = assemble(made, Secrets())
+        return exchange.outgoing, exchange.info.outgoing_size, exchange.info.notes
+
+    undone = ("outgoing: content-encoding gzip undone",)
+    assert outgoing(b'{"a":1}') == (b'{"a":1}', 7, undone)
+    assert outgoing(b'{"a":1}', headers=()) == (b'{"a":1}', 7, ())
+    # Another encoding of the same body is the same body.
+    assert outgoing(b"{}") == (None, None, ())
+    assert assemble(raw(), Secrets()).outgoing is None
+
+
+def test_what_went_on_is_masked_as_the_request_is():
+    sent = f'{{"said":"{OLD}"}}'.encode()
+    went = f'{{"say":"{OLD} {NEW}"}}'.encode()
+    made = raw(
+        headers=((b"x-api-key", OLD.encode()),),
+        body=sent,
+        outgoing=went,
+        # An addon has put another key in the place of the client's.
+        outgoing_headers=((b"x-api-key", NEW.encode()),),
+        chunks=((1.0, NEW.encode()),),
+    )
+    exchange = assemble(made, Secrets())
+    assert exchange.outgoing == b'{"say":"%s %s"}' % (b"*" * len(OLD), b"*" * len(NEW))
+    assert exchange.request == b'{"said":"%s"}' % (b"*" * len(OLD))
+    assert exchange.response == b"*" * len(NEW)
+    assert exchange.info.notes == (
+        "request: a credential masked in 1 places",
+        "response: a credential masked in 1 places",
+        "outgoing: a credential masked in 2 places",
+    )
