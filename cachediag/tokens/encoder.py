@@ -6,10 +6,12 @@ turn are the ids of the whole.
 """
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
 
+from cachediag.heads import common_head
 from cachediag.tokens.sequence import Chunk, TokenSequence
 from cachediag.tokens.special import pattern
 from cachediag.tokens.tokenizers import Tokenizer
@@ -22,6 +24,24 @@ _PART = 8
 """Chunks in a part of a text that is remembered by itself."""
 _HELD = 1 << 24
 """Characters of the texts that are remembered whole."""
+_TALKS = 64
+"""Conversations that are remembered, for their next prompt to go on from."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """Texts in a row as they were encoded last, the first of which a prompt can be cut before."""
+
+    texts: tuple[str, ...]
+    chunks: tuple[Chunk, ...]
+    sizes: tuple[int, ...]
+    """Tokens of each chunk."""
+    ends: tuple[int | None, ...]
+    """For each text the number of chunks up to its end; None where it was encoded in one with the
+    next."""
+
+
+_NO_TALK = _Talk((), (), (), ())
 
 
 class Encoder:
@@ -33,10 +53,10 @@ class Encoder:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
         self._special = pattern(tokenizer.special)
+        self._openings = tuple(tokenizer.special)
         self._chunks: dict[bytes, Chunk] = {}
         self._texts: dict[str, tuple[Chunk, ...]] = {}
-        self._opening: dict[str, tuple[Chunk, ...]] = {}
-        """Those of the texts before which a prompt can be cut whatever stands there."""
+        self._talks: dict[str, _Talk] = {}
         self._held = 0
         heads = {text[0] for text in tokenizer.special}
         inner = {character for text in tokenizer.special for character in text[1:]}
@@ -55,22 +75,17 @@ class Encoder:
     def sequence(self, texts: Iterable[str]) -> TokenSequence:
         """The tokens of the texts in a row, taken as one text.
 
-        A text that comes again costs next to nothing where it and the next one begin with special
-        tokens, or the whole can be cut between them.
+        A conversation that goes on from one that was encoded before is encoded from where it
+        differs, whatever stands before it.
         """
-        chunks: list[Chunk] = []
-        run: list[str] = []
-        held: tuple[Chunk, ...] | None = None
-        for text in filter(None, texts):
-            found = self._opening.get(text)
-            if found is None and run and not self._is_apart(run[-1], text):
-                run.append(text)
-                held = None
-                continue
-            chunks += self._together(run) if held is None else held
-            run, held = [text], found
-        chunks += self._together(run) if held is None else held
-        return TokenSequence(chunks)
+        given = tuple(filter(None, texts))
+        start = next((n for n in range(1, len(given)) if self._opens(given[n])), len(given))
+        head = [chunk for found, _ in self._encoded(given[:start]) for chunk in found]
+        if start == len(given):
+            return TokenSequence(head)
+        talk = self._talk(given[start:])
+        sizes = [len(chunk.ids) for chunk in head]
+        return TokenSequence((*head, *talk.chunks), (*sizes, *talk.sizes))
 
     def characters(self, text: str, token: int) -> int:
         """Characters of a whole prompt before one of its tokens; its length past the last."""
@@ -83,12 +98,34 @@ class Encoder:
             start += chunk.size
         return start
 
-    def _together(self, run: list[str]) -> tuple[Chunk, ...]:
-        text = "".join(run)
-        found = self.chunks(text)
-        if len(run) == 1 and self._opens(text):
-            self._opening[text] = found
-        return found
+    def _talk(self, texts: tuple[str, ...]) -> _Talk:
+        """Texts in a row; the head that they share with those before is taken from there."""
+        old = self._talks.get(texts[0], _NO_TALK)
+        shared = common_head(texts, old.texts)
+        while shared and (old.ends[shared - 1] is None or not self._is_cut(texts, shared)):
+            shared -= 1
+        end = old.ends[shared - 1] if shared else 0
+        chunks, ends = list(old.chunks[:end]), list(old.ends[:shared])
+        for found, count in self._encoded(texts[shared:]):
+            chunks += found
+            ends += [*[None] * (count - 1), len(chunks)]
+        sizes = (*old.sizes[:end], *[len(chunk.ids) for chunk in chunks[end:]])
+        if len(self._talks) >= _TALKS:
+            self._talks.clear()
+        made = self._talks[texts[0]] = _Talk(texts, tuple(chunks), sizes, tuple(ends))
+        return made
+
+    def _encoded(self, texts: Sequence[str]) -> Iterator[tuple[tuple[Chunk, ...], int]]:
+        """Chunks of the texts, and of how many: those between two cuts are encoded in one."""
+        start = 0
+        for end in range(1, len(texts) + 1):
+            if self._is_cut(texts, end):
+                yield self.chunks("".join(texts[start:end])), end - start
+                start = end
+
+    def _is_cut(self, texts: Sequence[str], at: int) -> bool:
+        """Whether a prompt can be cut before one of the texts, or ends there."""
+        return at == len(texts) or self._is_apart(texts[at - 1], texts[at])
 
     def _opens(self, text: str) -> bool:
         """Whether a prompt can be cut before a text whatever stands there.
@@ -97,7 +134,7 @@ class Encoder:
         """
         if not self.tokenizer.exact:
             return True
-        return self._special_apart and bool(self._special and self._special.match(text))
+        return self._special_apart and text.startswith(self._openings)
 
     def _is_apart(self, before: str, after: str) -> bool:
         """Whether a prompt can be cut between two texts."""
@@ -144,6 +181,5 @@ class Encoder:
         self._held += len(text)
         if self._held > _HELD:
             self._texts.clear()
-            self._opening.clear()
             self._held = len(text)
         self._texts[text] = chunks

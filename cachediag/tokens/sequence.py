@@ -43,13 +43,19 @@ _ids = attrgetter("ids")
 
 
 class TokenSequence:
-    """A prompt's tokens: its chunks, and for each boundary how many tokens stand before it."""
+    """A prompt's tokens: its chunks, and for each boundary how many tokens stand before it.
+
+    Args:
+        chunks: in order.
+        sizes: the tokens of each, where the caller has them at hand.
+    """
 
     __slots__ = ("_chain", "chunks", "starts")
 
-    def __init__(self, chunks: Iterable[Chunk]) -> None:
+    def __init__(self, chunks: Iterable[Chunk], sizes: Iterable[int] | None = None) -> None:
         self.chunks = tuple(chunks)
-        self.starts = tuple(accumulate(map(len, map(_ids, self.chunks)), initial=0))
+        counts = map(len, map(_ids, self.chunks)) if sizes is None else sizes
+        self.starts = tuple(accumulate(counts, initial=0))
         """`starts[n]` is the offset of chunk n; one more entry is the length of the whole."""
         self._chain: tuple[bytes, ...] | None = None
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from cachediag.tokens import encoder as module
 from cachediag.tokens.encoder import Encoder
+from cachediag.tokens.sequence import Chunk
 from cachediag.tokens.tokenizers import Tokenizer, tokenizer
 from cachediag.tokens.tokenizers.bytepairs import (
     LLAMA_3,
@@ -98,6 +99,42 @@ def test_texts_in_a_row_are_encoded_as_one(qwen: Tokenizer, parts: list[str]) ->
     for part in parts:
         encoder.sequence([part])
     assert list(encoder.sequence(parts)) == whole
+
+
+_MESSAGES = st.one_of(texts, texts.map("<|im_start|>".__add__))
+
+
+@pytest.mark.usefixtures("_short_chunks")
+@settings(THOUSANDS, max_examples=1000)
+@given(st.lists(_MESSAGES, min_size=1, max_size=6), st.data())
+def test_a_prompt_that_goes_on_from_an_earlier_one_is_encoded_as_alone(
+    qwen: Tokenizer, messages: list[str], data: st.DataObject
+) -> None:
+    encoder = Encoder(qwen)
+    parts = ["<|im_start|>system\n", "<|im_start|>user\n"]
+    for _ in range(4):
+        keep = data.draw(st.integers(0, len(parts)))
+        parts = parts[:keep] + data.draw(st.lists(st.sampled_from(messages), max_size=4))
+        assert list(encoder.sequence(parts)) == qwen.encode("".join(parts))
+
+
+def test_a_conversation_is_taken_up_where_it_differs(
+    qwen: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder, asked = Encoder(qwen), list[str]()
+    chunks = encoder.chunks
+
+    def noted(text: str) -> tuple[Chunk, ...]:
+        asked.append(text)
+        return chunks(text)
+
+    monkeypatch.setattr(encoder, "chunks", noted)
+    talk = [f"<|im_start|>user\n{number}<|im_end|>\n" for number in range(9)]
+    encoder.sequence(["<|im_start|>system\nA", *talk])
+    asked.clear()
+    again = encoder.sequence(["<|im_start|>system\nB", *talk[:8], "<|im_start|>", "assistant"])
+    assert asked == ["<|im_start|>system\nB", "<|im_start|>assistant"]
+    assert again.starts[-1] == len(list(again))
 
 
 @pytest.mark.usefixtures("_short_chunks")

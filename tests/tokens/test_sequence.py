@@ -35,6 +35,11 @@ def test_a_sequence_knows_where_its_chunks_begin() -> None:
     assert list(sequence) == [1, 2, 3, 4, 5, 6]
 
 
+def test_the_sizes_of_chunks_may_be_given() -> None:
+    chunks = [chunk([1, 2, 3]), chunk([4])]
+    assert TokenSequence(chunks, (3, 1)).starts == TokenSequence(chunks).starts == (0, 3, 4)
+
+
 def test_a_sequence_of_nothing() -> None:
     nothing = TokenSequence([])
     assert (len(nothing), nothing.starts, nothing.chain, list(nothing)) == (0, (0,), (), [])
