@@ -66,7 +66,7 @@ def cache_request(
         caches alone look at.
     """
     if tokens is None:
-        tokens = encoder.sequence(segment.text for segment in rendered.segments)
+        tokens = encoder.sequence(rendered.texts)
     system_length, system_shared, system_key = _system(rendered, tokens, encoder)
     params = prompt.params
     return CacheRequest(
@@ -99,9 +99,9 @@ def _system(rendered: Rendered, tokens: TokenSequence, encoder: Encoder) -> tupl
     if not rendered.prefix:
         return 0, 0, b""
     number = bisect_right(rendered.starts, rendered.prefix) - 1
-    texts = [segment.text for segment in rendered.segments[:number]]
+    texts = list(rendered.texts[:number])
     if rest := rendered.prefix - rendered.starts[number]:
-        texts.append(rendered.segments[number].text[:rest])
+        texts.append(rendered.texts[number][:rest])
     head = encoder.sequence(texts)
     shared = head.shared(tokens)
     if shared < len(head):
@@ -117,10 +117,10 @@ def _history(rendered: Rendered, tokens: TokenSequence, encoder: Encoder) -> int
         return 0
     number = bisect_right(rendered.starts, end) - 1
     start = rendered.starts[number]
-    opening = rendered.segments[number].text[: end - start]
+    opening = rendered.texts[number][: end - start]
     at = _chunk_at(tokens, rendered.starts[-1] - start)
     if at is None:
-        head = encoder.sequence([*(each.text for each in rendered.segments[:number]), opening])
+        head = encoder.sequence([*rendered.texts[:number], opening])
         return head.shared(tokens)
     own, rest = TokenSequence(encoder.chunks(opening)), TokenSequence(tokens.chunks[at:])
     return tokens.starts[at] + own.shared(rest)
@@ -134,11 +134,10 @@ def _replied(
     The reply is encoded in one text with the generation prompt, as the history of the next request
     will have it.
     """
-    last = rendered.segments[-1].text if rendered.segments else ""
+    last = rendered.texts[-1] if rendered.texts else ""
     at = _chunk_at(tokens, len(last)) if last else None
     if at is None:
-        before = [segment.text for segment in rendered.segments[:-1]]
-        return encoder.sequence([*before, last + generated])
+        return encoder.sequence([*rendered.texts[:-1], last + generated])
     joined = TokenSequence([*tokens.chunks[:at], *encoder.chunks(last + generated)])
     if joined.shared(tokens) == len(tokens):
         return joined
@@ -157,9 +156,9 @@ def _chunk_at(tokens: TokenSequence, characters: int) -> int | None:
 
 def _tail(rendered: Rendered, encoder: Encoder) -> int:
     """Tokens from the last thinking tag to the end, if the prompt ends with few of them."""
-    if _THINK not in encoder.tokenizer.special or not rendered.segments:
+    if _THINK not in encoder.tokenizer.special or not rendered.texts:
         return 0
-    last = rendered.segments[-1].text[-_TAIL_CHARACTERS:]
+    last = rendered.texts[-1][-_TAIL_CHARACTERS:]
     at = last.rfind(_THINK)
     length = len(encoder.sequence([last[at:]])) if at >= 0 else 0
     return length if length <= _TAIL else 0

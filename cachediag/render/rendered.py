@@ -5,9 +5,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from operator import attrgetter
 from typing import NamedTuple
 
 __all__ = ["Piece", "Rendered", "Segment"]
+
+_TEXT = attrgetter("text")
 
 
 class Piece(NamedTuple):
@@ -79,12 +82,12 @@ class Rendered:
     @property
     def text(self) -> str:
         """The whole prompt."""
-        return "".join(segment.text for segment in self.segments)
+        return "".join(self.texts)
 
-    @property
+    @cached_property
     def texts(self) -> tuple[str, ...]:
         """The prompt segment by segment: what an encoder that remembers texts is given."""
-        return tuple([segment.text for segment in self.segments])
+        return tuple(map(_TEXT, self.segments))
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
@@ -99,7 +102,7 @@ class Rendered:
     @cached_property
     def starts(self) -> tuple[int, ...]:
         """The offset of each segment in characters; one more entry is the length of the whole."""
-        return (0, *accumulate(len(segment.text) for segment in self.segments))
+        return tuple(accumulate(map(len, self.texts), initial=0))
 
     def block_at(self, offset: int) -> int | None:
         """The block that a character belongs to; None for the template's own and past the end.

@@ -58,8 +58,8 @@ class _Talk:
     """A conversation as it was printed last."""
 
     turns: list[Turn]
-    segments: list[Segment | None]
-    """For each turn; None where the template prints nothing."""
+    segments: list[Segment]
+    """For each turn; an empty one where the template prints nothing."""
     queries: list[int]
     """Which of the turns are queries of the user."""
 
@@ -94,25 +94,23 @@ class _Qwen:
         if turns and turns[0].role == "system":
             system, first, start = turns[0], talk.firsts[0], 1
         head = self._heads.get((talk.tools, system, first), self._new_head)
-        printed, firsts = self._printed_talk(turns[start:]), talk.firsts[start:]
-        if None in printed:
-            firsts = [first for first, one in zip(firsts, printed, strict=True) if one is not None]
+        printed = self._printed_talk(turns[start:])
         thinks = not self._can_stop_thinking or talk.options.get("enable_thinking") is not False
         generation = _GENERATION_PROMPT if thinks else _NO_THINKING_PROMPT
-        segments = (*head, *[one for one in printed if one is not None], generation)
+        segments = (*head, *printed, generation)
         return Rendered(
             segments,
-            (*[0] * len(head), *firsts, 0),
+            (*[0] * len(head), *talk.firsts[start:], 0),
             prefix=_prefix(turns, start, segments, len(head)),
             find_last_user=lambda: (
-                sum(len(segment.text) for segment in segments[:-2]) + len(_USER)
+                sum([len(segment.text) for segment in segments[:-2]]) + len(_USER)
                 if turns and turns[-1].role == "user"
                 else None
             ),
             exact=self.exact,
         )
 
-    def _printed_talk(self, turns: Sequence[Turn]) -> list[Segment | None]:
+    def _printed_talk(self, turns: Sequence[Turn]) -> list[Segment]:
         """A segment for each turn. What was printed before is taken from where it was kept."""
         if not turns:
             return []
@@ -130,7 +128,7 @@ class _Qwen:
         self._talks[turns[0]] = new
         return new.segments
 
-    def _segment(self, turns: Sequence[Turn], number: int, query: int) -> Segment | None:
+    def _segment(self, turns: Sequence[Turn], number: int, query: int) -> Segment:
         turn, last = turns[number], len(turns) - 1
         role = turn.role
         if role == "assistant":
@@ -142,7 +140,7 @@ class _Qwen:
         elif role in _PRINTED:
             way = _AS_IS
         else:
-            return None
+            return _NOTHING
         segment = self._ways[way].get(turn)
         if segment is None:
             segment = self._ways[way][turn] = Segment(tuple(self._printed(turn, way)))
@@ -251,6 +249,7 @@ class Qwen3(_Qwen):
         yield Piece(_CLOSE, last)
 
 
+_NOTHING = Segment(())
 _GENERATION_PROMPT = Segment((Piece(_GENERATION, None),))
 _NO_THINKING_PROMPT = Segment((Piece(f"{_GENERATION}{_THINK}\n\n{_THINK_END}\n\n", None),))
 
