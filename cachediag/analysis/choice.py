@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from cachediag.analysis.counting import counting
 from cachediag.analysis.engines import CacheModel, engine
+from cachediag.analysis.seams import KEEP_REPLIES
 from cachediag.analysis.tokenview import Counter
 from cachediag.model import Endpoint
 from cachediag.render.templates import Template
@@ -42,9 +43,19 @@ class Choice:
         return replace(self, engine=engine(spec), engine_spec=spec)
 
     @property
+    def engine_name(self) -> str:
+        """The cache model's name without its version and options."""
+        return re.split("[@:]", self.engine.name)[0]
+
+    @property
+    def keeps_replies(self) -> bool:
+        """The engine keeps the tokens that it generated."""
+        return self.engine_name in KEEP_REPLIES
+
+    @property
     def is_hosted(self) -> bool:
-        """The cache goes by blocks and breakpoints."""
-        return self.counter.profile.name == "anthropic"
+        """The cache goes by blocks and breakpoints, and is paid for."""
+        return self.engine_name in ("anthropic", "openai")
 
 
 def choose(

@@ -11,7 +11,12 @@ __all__ = ["with_blocks"]
 
 
 def with_blocks(
-    asked: CacheRequest, prompt: Prompt, rendered: Rendered, encoder: Encoder
+    asked: CacheRequest,
+    prompt: Prompt,
+    rendered: Rendered,
+    encoder: Encoder,
+    *,
+    token_factor: float = 1.0,
 ) -> CacheRequest:
     """The request with its blocks and breakpoints.
 
@@ -20,6 +25,7 @@ def with_blocks(
         prompt: its prompt, in hosted order.
         rendered: the text that stands for it.
         encoder: the session's encoder.
+        token_factor: how many tokens the model's own tokenizer makes of one of the encoder's.
     """
     ends = _ends(prompt, rendered, encoder)
     blocks = tuple(
@@ -35,6 +41,7 @@ def with_blocks(
             if block.marker is not None
         ),
         has_images=any(_is_image(block) for block in prompt.blocks),
+        token_factor=token_factor,
     )
 
 

@@ -3,22 +3,25 @@
 Both need what two bodies alone do not hold: tokens, and the reply as it was generated.
 """
 
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from cachediag.compare.comparison import Keys
+from cachediag.analysis.tokenview import Counter
+from cachediag.compare.comparison import Comparison, Keys
 from cachediag.compare.places import leaf_path
+from cachediag.compare.undo import undone_body
 from cachediag.compare.wording import message_of
 from cachediag.heads import common_head
 from cachediag.model import Block, Finding, Json, Prompt
 from cachediag.protocol import jsontext
 from cachediag.render.rendered import Rendered
+from cachediag.tokens.encoder import Encoder
 from cachediag.tokens.sequence import TokenSequence
 
-__all__ = ["KEEP_REPLIES", "Earlier", "prompt_seam", "reply_seam"]
+__all__ = ["KEEP_REPLIES", "Earlier", "Seam", "mended_seam", "prompt_seam", "reply_seam"]
 
-KEEP_REPLIES = frozenset(
-    ("conversation-slots", "llama.cpp", "lm-studio", "mlx-lm", "ollama", "omlx", "sglang", "vllm")
-)
+KEEP_REPLIES = frozenset(("llama.cpp", "lm-studio", "mlx-lm", "ollama", "omlx", "sglang", "vllm"))
 """The cache models of engines that keep the tokens they generated."""
 
 # The template's own closing of a turn, and the last token, which engines feed again.
@@ -38,9 +41,21 @@ class Earlier:
     """The reply's text, special tokens included."""
 
 
+@dataclass(frozen=True, slots=True)
+class Seam:
+    """What was lost where a request goes on from the one before."""
+
+    finding: Finding
+    block: Block
+    """What the model said, as it comes back."""
+    end: int
+    """Tokens of the later prompt up to the end of what is lost: were it as it was, so many would
+    be found in the cache."""
+
+
 def prompt_seam(
     earlier: Earlier, prompt: Prompt, rendered: Rendered, tokens: TokenSequence
-) -> Finding | None:
+) -> Seam | None:
     """E05 behind a prompt: its text comes back whole, its last tokens do not.
 
     Args:
@@ -55,13 +70,21 @@ def prompt_seam(
     before = earlier.rendered.text
     if not rendered.text.startswith(before):
         return None
+    block = _block(prompt, rendered, len(before))
+    if block is None:
+        return None
+    # The token that joins both stands across the end: it would be fed in any case.
     lost = len(earlier.tokens) - shared
-    return _finding("E05", prompt, rendered, len(before), lost=lost)
+    return Seam(_finding("E05", prompt, rendered, block, lost=lost), block, shared)
 
 
 def reply_seam(
-    earlier: Earlier, prompt: Prompt, rendered: Rendered, tokens: TokenSequence
-) -> Finding | None:
+    earlier: Earlier,
+    prompt: Prompt,
+    rendered: Rendered,
+    tokens: TokenSequence,
+    encoder: Encoder,
+) -> Seam | None:
     """S11 or E05 behind a reply: it comes back changed, or its tokens are cut elsewhere.
 
     Args:
@@ -69,6 +92,7 @@ def reply_seam(
         prompt: the later request.
         rendered: its text.
         tokens: its tokens.
+        encoder: the session's encoder.
     """
     if earlier.reply is None:
         return None
@@ -82,8 +106,41 @@ def reply_seam(
     if code == "E05" and lost <= _CLOSING:
         return None
     at = len(earlier.rendered.text) if code == "E05" else agreed
+    block = _block(prompt, rendered, at)
+    if block is None:
+        return None
     note = f"{lost:,} tokens of the reply"
-    return _finding(code, prompt, rendered, at, lost=lost, note=note)
+    found = _finding(code, prompt, rendered, block, lost=lost, note=note)
+    closing = next((name for name in encoder.tokenizer.special if before.endswith(name)), "")
+    end = _end_of_message(prompt, rendered, block, at, closing)
+    return Seam(found, block, max(shared, _tokens_to(end, rendered, tokens, encoder)))
+
+
+def mended_seam(
+    earlier: Earlier, held: Comparison, prompt: Prompt, tokens: TokenSequence, counter: Counter
+) -> Seam | None:
+    """S11 or E05 behind a reply, where the text broke before it: found with the breaks undone.
+
+    Args:
+        earlier: the request before, its reply recorded.
+        held: it and the later request.
+        prompt: the later request.
+        tokens: its tokens.
+        counter: renders and encodes as the backend does.
+    """
+    causes = {(found.code, found.path) for found in held.breaks}
+    mended = counter.parser.parse(undone_body(held, causes), prompt.endpoint)
+    rendered = counter.rendered(mended)
+    whole = counter.sequence(rendered)
+    seam = reply_seam(earlier, mended, rendered, whole, counter.encoder)
+    if seam is None:
+        return None
+    as_sent = next((each for each in prompt.blocks if each.path == seam.block.path), None)
+    if as_sent is None or as_sent.role != seam.block.role:
+        return None
+    # What stands behind the reply is the same in both.
+    end = max(0, seam.end + len(tokens) - len(whole))
+    return Seam(replace(seam.finding, byte=as_sent.start), as_sent, end)
 
 
 def _closed(rest: str) -> bool:
@@ -92,11 +149,8 @@ def _closed(rest: str) -> bool:
 
 
 def _finding(
-    code: str, prompt: Prompt, rendered: Rendered, at: int, *, lost: int, note: str = ""
-) -> Finding | None:
-    block = _block(prompt, rendered, at)
-    if block is None:
-        return None
+    code: str, prompt: Prompt, rendered: Rendered, block: Block, *, lost: int, note: str = ""
+) -> Finding:
     return Finding(
         code=code,
         severity="break" if code == "S11" else "cost",
@@ -106,6 +160,45 @@ def _finding(
         tokens_lost=lost,
         message=message_of(code, note),
     )
+
+
+def _end_of_message(prompt: Prompt, rendered: Rendered, block: Block, at: int, closing: str) -> int:
+    """Characters up to the end of a block's message, without the token that closes a turn.
+
+    Args:
+        prompt: the request.
+        rendered: its text.
+        block: one of the message's blocks.
+        at: an offset in the message.
+        closing: the token that ends a turn.
+    """
+    end = at
+    for place, number in _pieces_after(rendered, at):
+        if number is not None and prompt.blocks[number].message != block.message:
+            break
+        end = place if number is not None else end
+    cut = rendered.text.rfind(closing, at, end) if closing else -1
+    return end if cut < 0 else cut
+
+
+def _pieces_after(rendered: Rendered, at: int) -> Iterator[tuple[int, int | None]]:
+    """Where each piece ends that ends behind a character, and its block."""
+    number = max(0, bisect_right(rendered.starts, at) - 1)
+    place = rendered.starts[number]
+    for segment, first in zip(rendered.segments[number:], rendered.firsts[number:], strict=True):
+        for text, block in segment.pieces:
+            place += len(text)
+            if place > at:
+                yield place, None if block is None else first + block
+
+
+def _tokens_to(end: int, rendered: Rendered, tokens: TokenSequence, encoder: Encoder) -> int:
+    """Tokens of a prompt up to a character, as far as they end before it."""
+    number = max(0, bisect_right(rendered.starts, end) - 1)
+    texts = list(rendered.texts[:number])
+    if rest := end - rendered.starts[number]:
+        texts.append(rendered.segments[number].text[:rest])
+    return encoder.sequence(texts).shared(tokens)
 
 
 def _block(prompt: Prompt, rendered: Rendered, at: int) -> Block | None:

@@ -1,6 +1,7 @@
 """`cachediag analyze`: a session in tokens."""
 
 import csv
+import shlex
 import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -8,10 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cachediag.cli.console import err, out, write
-from cachediag.cli.options import ModelOption, ProfileOption, SessionArgument, asked, source
+from cachediag.cli.options import (
+    IncomingOption,
+    ModelOption,
+    ProfileOption,
+    SessionArgument,
+    asked,
+    source,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from cachediag.analysis.analyze import Analysed
     from cachediag.analysis.choice import Choice
@@ -55,6 +63,7 @@ def analyze(  # noqa: PLR0917 - a parameter is an option
     watch: Annotated[
         bool, typer.Option("--watch", help="Follow a recording while it goes on, until Ctrl-C.")
     ] = False,
+    incoming: IncomingOption = False,
     format_: Annotated[
         Rows, typer.Option("--format", help="For people, one JSON document, or a row a request.")
     ] = Rows.text,
@@ -72,7 +81,7 @@ def analyze(  # noqa: PLR0917 - a parameter is an option
     from cachediag.report import documents
     from cachediag.report.analysis import AnalysisReport
 
-    opened = source(session)
+    opened = source(session, incoming=incoming)
     choice = choose(
         asked(opened),
         profile_spec=profile,
@@ -81,23 +90,28 @@ def analyze(  # noqa: PLR0917 - a parameter is an option
         engine_spec=engine,
     )
     if watch:
-        _watch(opened, choice, lane)
+        _watch(opened, choice, lane, format_)
         return
-    found = [
-        each
-        for each in analyse(_shown(opened), opened.exchange, choice)
-        if lane is None or each.lane == lane
-    ]
-    analysis = summarise(found, choice, prefill_rate)
+    found = analyse(_shown(opened), opened.exchange, choice)
+    analysis = summarise(found, choice, prefill_rate, lane)
     if format_ is Rows.json:
         write(documents.dumps(documents.analysis(analysis)))
     elif format_ is Rows.text:
         arms: tuple[Arm, ...] = ()
         if lane is None:
             arms = what_if(opened.exchanges(), opened.exchange, analysis, choice)
-        out().print(AnalysisReport(analysis, opened.name, arms, session or ""))
+        given = shlex.quote(session) if session else ""
+        options = shlex.join(_named({"--profile": profile, "--model": model}))
+        out().print(AnalysisReport(analysis, opened.name, arms, given, options))
     else:
-        _rows(found, format_)
+        _rows(analysis.requests, format_)
+
+
+def _named(options: dict[str, str | None]) -> "Iterator[str]":
+    """The options that were given, as words of a command."""
+    for option, value in options.items():
+        if value is not None:
+            yield from (option, value)
 
 
 def _shown(opened: "Source") -> "Iterator[Exchange]":
@@ -116,25 +130,36 @@ def _shown(opened: "Source") -> "Iterator[Exchange]":
     )
 
 
-def _watch(opened: "Source", choice: "Choice", lane: str | None) -> None:
+def _watch(opened: "Source", choice: "Choice", lane: str | None, format_: Rows) -> None:
     from cachediag.analysis.analyze import analyse
+    from cachediag.analysis.calibration import calibrated
     from cachediag.errors import UsageError
     from cachediag.report.analysis import request_row, rows_head
-    from cachediag.session import Session
+    from cachediag.session import Outgoing, Session, sent_on
 
-    if not isinstance(opened, Session):
+    if format_ is not Rows.text:
+        raise UsageError(
+            "a session that is followed has no end to print a document at",
+            where="--watch",
+            remedy=f"Leave --watch or --format {format_} out.",
+        )
+    session = opened.source if isinstance(opened, Outgoing) else opened
+    if not isinstance(session, Session):
         raise UsageError(
             "only a session file can be followed", remedy="Give a session that is being recorded."
         )
     console = out()
     console.print(rows_head(console))
-    followed = opened.follow(stop=lambda: False)
-    for each in analyse(followed, opened.exchange, choice):
+    followed = session.follow(stop=lambda: False)
+    if isinstance(opened, Outgoing):
+        followed = map(sent_on, followed)
+    found = analyse(followed, opened.exchange, choice)
+    for each in calibrated(found, choice.counter.encoder.tokenizer):
         if lane is None or each.lane == lane:
             console.print(request_row(each, console))
 
 
-def _rows(found: "list[Analysed]", format_: Rows) -> None:
+def _rows(found: "Iterable[Analysed]", format_: Rows) -> None:
     import json
 
     from cachediag.report import documents

@@ -18,9 +18,10 @@ def demo(format_: FormatOption = Format.text) -> None:
     machine. The session is kept as `demo`, in place of an earlier one.
     """
     from cachediag.analysis import requests
-    from cachediag.demo.outcome import INTRODUCTION, OutcomeReport, Paragraph, document
+    from cachediag.demo.outcome import INTRODUCTION, OutcomeReport, document
     from cachediag.demo.recorded import record
     from cachediag.report import documents
+    from cachediag.report.style import Paragraph
     from cachediag.session import Session
 
     if format_ is Format.text:

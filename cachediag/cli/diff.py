@@ -8,6 +8,7 @@ from cachediag.cli.console import out, write
 from cachediag.cli.options import (
     Format,
     FormatOption,
+    IncomingOption,
     ModelOption,
     ProfileOption,
     counting_for,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["diff"]
 
 
-def diff(
+def diff(  # noqa: PLR0917 - a parameter is an option
     given: Annotated[
         list[str] | None,
         typer.Argument(
@@ -38,6 +39,7 @@ def diff(
     ] = None,
     profile: ProfileOption = None,
     model: ModelOption = None,
+    incoming: IncomingOption = False,
     format_: FormatOption = Format.text,
 ) -> None:
     """Show what changed between requests, and what broke their shared prefix.
@@ -62,14 +64,15 @@ def diff(
         pairs = list(open_bodies((files[0], files[1])).exchanges())
         _print_pair(pairs[0], pairs[1], profile, model, f"{files[0]} → {files[1]}", format_)
         return
-    session = source(files[0] if files else None)
+    session = source(files[0] if files else None, incoming=incoming)
     if pair is not None:
         a, b = _numbers(pair)
         heading = f"request {a} → {b}"
         _print_pair(session.exchange(a), session.exchange(b), profile, model, heading, format_)
         return
     counter = counting_for(session, profile, model).counter
-    _print_session(session, files[0] if files else "", counter, format_)
+    named = " ".join([*files, *(["--incoming"] if incoming else [])])
+    _print_session(session, named, counter, format_)
 
 
 def _numbers(pair: str) -> tuple[int, int]:
@@ -89,6 +92,7 @@ def _print_pair(  # noqa: PLR0917
     heading: str,
     format_: Format,
 ) -> None:
+    from cachediag.analysis.calibration import Calibration, scaled_view
     from cachediag.analysis.counting import counting
     from cachediag.analysis.tokenview import counted, token_view
     from cachediag.compare import compare
@@ -99,15 +103,21 @@ def _print_pair(  # noqa: PLR0917
     first, second = (counter.parser.parse(x.request, x.info.endpoint) for x in (a, b))
     comparison = compare(first, second, counter.profile)
     view = token_view(comparison, counter)
+    calibration = Calibration(counter.encoder.tokenizer)
+    for exchange, tokens in ((a, view.a), (b, view.b)):
+        calibration.add("", exchange.info, tokens)
+    view = scaled_view(view, calibration.factor("", second.model))
+    usages = calibration.usages
     comparison = counted(comparison, view)
     if format_ is Format.json:
-        write(documents.dumps(documents.diff(comparison, view)))
+        write(documents.dumps(documents.diff(comparison, view, calibrated_usages=usages)))
     else:
-        out().print(DiffReport(comparison, heading, view))
+        out().print(DiffReport(comparison, heading, view, usages))
 
 
 def _print_session(session: "Source", given: str, counter: "Counter", format_: Format) -> None:
     from cachediag.analysis import Walk
+    from cachediag.analysis.calibration import Calibration
     from cachediag.report import documents
     from cachediag.report.session import CausesReport, RequestsReport
     from cachediag.report.style import count, line
@@ -115,7 +125,8 @@ def _print_session(session: "Source", given: str, counter: "Counter", format_: F
     walk = Walk(session.exchange, counter.profile, counter.parser)
     exchanges = (each for each in session.exchanges() if each.info.endpoint != "other")
     if format_ is Format.json:
-        pairs = (documents.pair(walk.step(each), counter) for each in exchanges)
+        calibration = Calibration(counter.encoder.tokenizer)
+        pairs = (documents.pair(walk.step(each), counter, calibration) for each in exchanges)
         write(documents.dumps(documents.diffs(session.name, pairs)))
         return
     found = tuple(walk.step(each).light() for each in exchanges)

@@ -1,6 +1,5 @@
 """What the demo has to say: the session, a broken pair, the cause, the next commands."""
 
-import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -12,17 +11,15 @@ from cachediag.model import Json
 from cachediag.report import documents
 from cachediag.report.diff import DiffReport, title
 from cachediag.report.session import RequestsReport, Tally, tally
-from cachediag.report.style import BAD, DIM, GOOD, count, line
+from cachediag.report.style import BAD, GOOD, Paragraph, commands, count, line
 
-__all__ = ["INTRODUCTION", "OutcomeReport", "Paragraph", "document"]
+__all__ = ["INTRODUCTION", "OutcomeReport", "document"]
 
 INTRODUCTION = (
     "Client, prompts and model server are made up. The proxy between them is real, and so are the"
     " session that it records and what is found in it."
 )
 """What must be said before anything else."""
-
-_WIDTH = 80
 
 
 def document(name: str, requests: tuple[Request, ...]) -> dict[str, Json]:
@@ -110,7 +107,7 @@ class OutcomeReport:
             yield from self._pair(causes[0])
         yield Paragraph(_verdict(self.requests, causes), BAD if causes else GOOD)
         yield Text()
-        yield from _commands(_next(self.name, causes))
+        yield from commands(_next(self.name, causes))
 
     def _pair(self, cause: Tally) -> Iterator[DiffReport | Text]:
         """The pair in which the cause was seen first."""
@@ -120,23 +117,3 @@ class OutcomeReport:
             heading = f"request {cause.parent} → {cause.first}   lane {request.lane}"
             yield DiffReport(held, heading)
             yield Text()
-
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    """Sentences, wrapped at 80 columns or less."""
-
-    text: str
-    style: str = ""
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the lines."""
-        for wrapped in textwrap.wrap(self.text, min(options.max_width, _WIDTH)):
-            yield line((wrapped, self.style))
-
-
-def _commands(commands: Mapping[str, str]) -> Iterator[Text]:
-    width = max(map(len, commands))
-    for number, (command, purpose) in enumerate(commands.items()):
-        label = "" if number else "next"
-        yield line((f"{label:<7}", GOOD), f"{command:<{width}}   ", (purpose, DIM))

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from cachediag.analysis.analyze import Analysed, Analysis
+from cachediag.analysis.analysed import Analysed
+from cachediag.analysis.summary import Analysis
 from cachediag.analysis.whatif import Arm
 from cachediag.report.diff import title
 from cachediag.report.safe import printable
-from cachediag.report.style import BAD, DIM, GOOD, count, line, symbols
+from cachediag.report.style import BAD, DIM, GOOD, Paragraph, commands, count, line, symbols
 
-__all__ = ["AnalysisReport", "request_row", "rows_head"]
+__all__ = ["AnalysisReport", "dollars", "request_row", "rows_head"]
 
 _BAR = 24
 # A smaller share is the template's own opening words.
@@ -76,6 +77,8 @@ class AnalysisReport:
     what_if: tuple[Arm, ...] = ()
     given: str = ""
     """How to name the session in the next command."""
+    options: str = ""
+    """What picks backend and tokenizer there."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the report's lines."""
@@ -89,12 +92,17 @@ class AnalysisReport:
         yield line(
             (f"profile {a.profile}   tokens {printable(a.model)}   cache {a.engine}   {sure}", DIM)
         )
+        if a.calibrated_usages:
+            usages = count(a.calibrated_usages, "reported usage")
+            yield line((f"tokens calibrated on {usages}", DIM))
         yield Text()
         yield rows_head(options)
         for request in a.requests:
             yield request_row(request, options)
         yield Text()
         yield line(f"hit rate {a.hit_rate:.1%}, could be {a.hit_rate_ceiling:.1%}")
+        if a.usd is not None and a.avoidable_usd is not None:
+            yield line(f"input {dollars(a.usd)}, could be {dollars(a.usd - a.avoidable_usd)}")
         yield Text()
         yield from self._causes()
         yield from self._what_if(options)
@@ -105,8 +113,9 @@ class AnalysisReport:
         if not a.causes:
             return
         rate = a.prefill_rate
-        timed = f"at {rate:,.0f} tok/s" if rate else ""
-        yield line((f"{'causes':<44}  {'requests':>8}  {'tokens again':>12}  {timed:>10}", DIM))
+        last = "more USD" if a.costs else f"at {rate:,.0f} tok/s" if rate else ""
+        head = f"{'causes':<44}  {'requests':>8}  {'tokens again':>12}  {last:>10}"
+        yield line((head.rstrip(), DIM))
         for cause in a.causes:
             named = (
                 "what the engine does not keep"
@@ -114,9 +123,23 @@ class AnalysisReport:
                 else (f"{cause.code} {title(cause.code)}  {printable(cause.path or '')}")
             )
             named = named if len(named) <= 44 else f"{named[:43]}…"
-            time = f"{_duration(cause.tokens_lost / rate):>10}" if rate else ""
-            yield line(f"{named:<44}  {cause.requests:>8,}  {cause.tokens_lost:>12,}  {time}")
+            cost = ""
+            if a.costs:
+                cost = "unknown" if cause.usd is None else dollars(cause.usd)
+            elif rate:
+                cost = _duration(cause.tokens_lost / rate)
+            yield line(
+                f"{named:<44}  {cause.requests:>8,}  {cause.tokens_lost:>12,}  {cost:>10}".rstrip()
+            )
+        if a.costs:
+            yield line((f"more than read from the cache, at prices of {self._priced()}", DIM))
         yield Text()
+
+    def _priced(self) -> str:
+        a = self.analysis
+        asked = sum(bool(request.prompt_tokens) for request in a.requests)
+        some = f", known for {len(a.costs)} of {count(asked, 'request')}"
+        return f"{a.prices_as_of}{some if len(a.costs) < asked else ''}"
 
     def _what_if(self, options: ConsoleOptions) -> Iterator[Text]:
         if not self.what_if:
@@ -131,30 +154,79 @@ class AnalysisReport:
             yield line(f"{row.name:<26}  {row.hit_rate:>8.1%}  {warm:>12}", (note, GOOD))
         yield Text()
 
-    def _conclusion(self) -> Iterator[Text]:
-        a = self.analysis
-        rate = a.prefill_rate
-        time = f", about {_duration(a.avoidable_tokens / rate)} of waiting" if rate else ""
-        if not a.avoidable_tokens:
-            yield line(("Nothing was prefilled again that had been seen before.", GOOD))
-        else:
-            yield line(
-                f"Prefilled again although it could be kept: {a.avoidable_tokens:,} tokens{time}."
-            )
-            first = a.causes[0]
-            if first.code == "-":
-                keeps = "keeps no prefix cache" if a.engine == "none" else "keeps no more of it"
-                yield line(f"Most of it because the engine {keeps}.")
-            else:
-                yield line(
-                    f"Most of it by {first.code}, {title(first.code)}, in"
-                    f" {count(first.requests, 'request')}."
-                )
-        given = f" {printable(self.given)}" if self.given else ""
+    def _conclusion(self) -> Iterator[Text | Paragraph]:
+        """What is lost, why, and the next command."""
+        lost = bool(self.analysis.avoidable_tokens)
+        yield Paragraph(self._lost(), "" if lost else GOOD)
+        if lost:
+            yield Paragraph(self._why())
         yield Text()
-        yield line(("next   ", GOOD), f"cachediag diff{given}   ", ("see what changed", DIM))
-        if a.causes and a.causes[0].code != "-":
-            yield line(f"       cachediag explain {a.causes[0].code}")
+        yield from commands(self._next())
+
+    def _lost(self) -> str:
+        a = self.analysis
+        if not a.avoidable_tokens:
+            return "Nothing was prefilled again that had been seen before."
+        rate, costs = a.prefill_rate, []
+        if rate:
+            costs.append(f"about {_duration(a.avoidable_tokens / rate)} of waiting")
+        if a.avoidable_usd is not None:
+            costs.append(f"{dollars(a.avoidable_usd)} more than from the cache")
+        cost = f": {' and '.join(costs)}" if costs else ""
+        return (
+            f"{a.avoidable_tokens:,} of {a.prompt_tokens:,} prompt tokens were prefilled again"
+            f" though they could be kept{cost}."
+        )
+
+    def _why(self) -> str:
+        first, a = self.analysis.causes[0], self.analysis
+        share = _share(first.tokens_lost, a.avoidable_tokens)
+        where = f"in {count(first.requests, 'request')}"
+        if first.code == "-":
+            keeps = "keeps no prefix cache" if a.engine == "none" else "by its design keeps no more"
+            return f"The engine {keeps}: that costs {share}, {where}."
+        place = f" in {printable(first.path)}" if first.path else ""
+        return f"{first.code}, {title(first.code)}{place}, costs {share}, {where}."
+
+    def _next(self) -> dict[str, str]:
+        a = self.analysis
+        given = f" {printable(self.given)}" if self.given else ""
+        options = f" {printable(self.options)}" if self.options else ""
+        code = a.causes[0].code if a.causes else "-"
+        explain = {f"cachediag explain {code}": "what it is, and what to do"}
+        if a.causes and a.engine == "none" and code == "-":
+            cache = "--engine conversation-slots:slots=4"
+            return {f"cachediag analyze{given}{options} {cache}": "the same with a cache"}
+        if code[0] in "PM":
+            return explain
+        shown = {f"cachediag diff{given}{self._costliest(code)}{options}": "see what changed"}
+        return shown | (explain if code != "-" else {})
+
+    def _costliest(self, code: str) -> str:
+        """The pair in which a cause costs most, as an option; empty where there is none."""
+        rows = [
+            (tokens, request)
+            for request in self.analysis.requests
+            for each, _, tokens in request.blamed
+            if each == code and request.parent is not None
+        ]
+        if not rows or code == "-":
+            return ""
+        _, request = max(rows, key=lambda row: row[0])
+        return f" --pair {request.parent}:{request.info.index}"
+
+
+def _share(part: int, whole: int) -> str:
+    percent = f"{part / whole:.0%}"
+    some = "nearly all" if percent == "100%" else percent
+    return f"{'all' if part == whole else some} of them"
+
+
+def dollars(amount: float) -> str:
+    """`$12.30`, `$0.0042`."""
+    if amount >= 0.1 or not amount:
+        return f"${amount:,.2f}"
+    return f"${amount:.4f}" if amount >= 0.0001 else "<$0.0001"
 
 
 def _duration(seconds: float) -> str:

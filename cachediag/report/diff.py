@@ -117,6 +117,8 @@ class DiffReport:
     heading: str
     """What was compared: `request 0 → 2   lane main`."""
     view: TokenView | None = None
+    calibrated_usages: int = 0
+    """How many reported usages the counts were calibrated on."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the report's lines."""
@@ -124,6 +126,9 @@ class DiffReport:
         heading = self.heading.replace("→", symbols(options).arrow)
         sure = "" if self.view is None else "   exact" if self.view.exact else "   estimate"
         yield line((printable(heading), "bold"), "   ", (f"{c.profile}{sure}", DIM))
+        if self.calibrated_usages:
+            usages = count(self.calibrated_usages, "reported usage")
+            yield line((f"tokens calibrated on {usages}", DIM))
         yield Text()
         yield from self._answer()
         yield Text()

@@ -5,13 +5,15 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from cachediag.analysis import Request
+from cachediag.analysis.calibration import Calibration, scaled_view
 from cachediag.analysis.tokenview import Counter, TokenView, counted_findings, token_view
 from cachediag.compare import Comparison
 from cachediag.model import Block, ExchangeInfo, Finding, Json, Prompt
 
 if TYPE_CHECKING:
     # A pair needs no cache models.
-    from cachediag.analysis.analyze import Analysed, Analysis
+    from cachediag.analysis.analysed import Analysed
+    from cachediag.analysis.summary import Analysis, Cost
 
 __all__ = [
     "ROW",
@@ -52,7 +54,9 @@ def finding(found: Finding) -> dict[str, Json]:
     }
 
 
-def diff(comparison: Comparison, view: TokenView | None = None) -> dict[str, Json]:
+def diff(
+    comparison: Comparison, view: TokenView | None = None, *, calibrated_usages: int = 0
+) -> dict[str, Json]:
     """`cachediag.diff/1`: two requests held against each other; without a view no tokens."""
     return {
         "schema": "cachediag.diff/1",
@@ -69,6 +73,7 @@ def diff(comparison: Comparison, view: TokenView | None = None) -> dict[str, Jso
             "b": view and view.b,
             "exact": view and view.exact,
         },
+        "calibrated_usages": calibrated_usages,
         "shared_tokens": view and view.shared,
         "reusable_tokens": view and view.reusable,
         "shared_blocks": comparison.shared_blocks,
@@ -84,8 +89,16 @@ def diffs(name: str, pairs: Iterable[dict[str, Json]]) -> dict[str, Json]:
     return {"schema": "cachediag.diffs/1", "session": name, "pairs": list(pairs)}
 
 
-def pair(request: Request, counter: Counter | None = None) -> dict[str, Json]:
-    """One request of a session and what `diff` says of it and its parent."""
+def pair(
+    request: Request, counter: Counter | None = None, calibration: Calibration | None = None
+) -> dict[str, Json]:
+    """One request of a session and what `diff` says of it and its parent.
+
+    Args:
+        request: the request.
+        counter: counts its tokens; without one none are given.
+        calibration: what is known from the requests before; learns what this one reports.
+    """
     placed = {
         "request": request.info.index,
         "lane": request.lane,
@@ -96,7 +109,16 @@ def pair(request: Request, counter: Counter | None = None) -> dict[str, Json]:
     }
     comparison = request.comparison
     view = token_view(comparison, counter) if comparison and counter else None
-    compared = diff(comparison, view) if comparison else {"schema": "cachediag.diff/1"}
+    usages = 0
+    if view and calibration:
+        calibration.add(request.lane, request.info, view.b)
+        view = scaled_view(view, calibration.factor(request.lane, request.info.model))
+        usages = calibration.usages
+    compared = (
+        diff(comparison, view, calibrated_usages=usages)
+        if comparison
+        else {"schema": "cachediag.diff/1"}
+    )
     found = counted_findings(request.findings, view)
     return placed | compared | {"findings": [finding(each) for each in found]}
 
@@ -129,6 +151,7 @@ def _exchange(info: ExchangeInfo, request: Request | None) -> dict[str, Json]:
         "first_token": info.first_token,
         "ended": info.ended,
         "request_bytes": info.request_size,
+        "outgoing_bytes": info.outgoing_size,
         "response_bytes": info.response_size,
         "usage": usage
         and {
@@ -204,8 +227,9 @@ def analysis(made: "Analysis") -> dict[str, Json]:
         "model": made.model,
         "engine": made.engine,
         "exact": made.exact,
-        "requests": [_analysed(request) for request in made.requests],
-        "lanes": _lanes(made.requests),
+        "calibrated_usages": made.calibrated_usages,
+        "requests": [_analysed(each, made.costs.get(each.info.index)) for each in made.requests],
+        "lanes": _lanes(made),
         "totals": {
             "requests": len(made.requests),
             "prompt_tokens": made.prompt_tokens,
@@ -214,6 +238,10 @@ def analysis(made: "Analysis") -> dict[str, Json]:
             "hit_rate": made.hit_rate,
             "hit_rate_ceiling": made.hit_rate_ceiling,
             "prefill_rate": made.prefill_rate,
+            "usd": made.usd,
+            "avoidable_usd": made.avoidable_usd,
+            "priced_requests": len(made.costs),
+            "prices_as_of": made.prices_as_of,
         },
         "causes": [
             {
@@ -221,13 +249,14 @@ def analysis(made: "Analysis") -> dict[str, Json]:
                 "path": cause.path,
                 "requests": cause.requests,
                 "tokens_lost": cause.tokens_lost,
+                "usd": cause.usd,
             }
             for cause in made.causes
         ],
     }
 
 
-def _analysed(request: "Analysed") -> dict[str, Json]:
+def _analysed(request: "Analysed", cost: "Cost | None") -> dict[str, Json]:
     return {
         "index": request.info.index,
         "lane": request.lane,
@@ -239,17 +268,25 @@ def _analysed(request: "Analysed") -> dict[str, Json]:
         "new_tokens": request.new_tokens,
         "avoidable_tokens": request.avoidable_tokens,
         "exact": request.exact,
+        "usd": cost and cost.usd,
+        "avoidable_usd": cost and cost.avoidable_usd,
         "findings": [finding(found) for found in request.findings],
         "problem": request.problem,
     }
 
 
-def _lanes(requests: "Iterable[Analysed]") -> list[dict[str, Json]]:
+def _lanes(made: "Analysis") -> list[dict[str, Json]]:
     lanes: dict[str, dict[str, Json]] = {}
-    for request in requests:
+    for request in made.requests:
         lane = lanes.setdefault(
             request.lane,
-            {"lane": request.lane, "kind": request.kind, "requests": 0, "prompt_tokens": 0},
+            {
+                "lane": request.lane,
+                "kind": request.kind,
+                "requests": 0,
+                "prompt_tokens": 0,
+                "token_factor": made.token_factors.get(request.lane),
+            },
         )
         lane["requests"] += 1
         lane["prompt_tokens"] += request.prompt_tokens

@@ -10,7 +10,7 @@ from cachediag.analysis import Request
 from cachediag.model import ExchangeInfo, Finding, Json
 from cachediag.report.diff import FindingReport, title
 from cachediag.report.safe import printable
-from cachediag.report.style import BAD, DIM, GOOD, count, line, symbols
+from cachediag.report.style import BAD, DIM, GOOD, commands, count, line, symbols
 
 __all__ = [
     "CausesReport",
@@ -150,15 +150,12 @@ class CausesReport:
             yield Text()
         first = rows[0]
         given = f"{printable(self.session)} " if self.session else ""
-        commands = {
+        purposes = {
             f"cachediag diff {given}--pair {first.parent}:{first.first}": "the whole of that pair",
             f"cachediag explain {first.finding.code}": "what it is, and what to do",
             f"cachediag analyze {given}".rstrip(): "what it costs in tokens",
         }
-        width = max(map(len, commands))
-        for number, (command, purpose) in enumerate(commands.items()):
-            label = "" if number else "next"
-            yield line((f"{label:<7}", GOOD), f"{command:<{width}}   ", (purpose, DIM))
+        yield from commands(purposes)
 
 
 @dataclass(frozen=True, slots=True)

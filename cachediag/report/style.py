@@ -1,15 +1,29 @@
 """One look for all reports: symbols, colours, numbers."""
 
+import textwrap
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from rich.console import Console, ConsoleOptions
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-__all__ = ["BAD", "DIM", "GOOD", "Symbols", "count", "line", "symbols"]
+__all__ = [
+    "BAD",
+    "DIM",
+    "GOOD",
+    "Paragraph",
+    "Symbols",
+    "commands",
+    "count",
+    "line",
+    "symbols",
+]
 
 BAD = "red"
 GOOD = "green"
 DIM = "dim"
+
+_WIDTH = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +50,29 @@ def count(number: int, noun: str) -> str:
 def line(*parts: str | tuple[str, str] | Text) -> Text:
     """A line of a report: never wrapped, cut where the terminal ends."""
     return Text.assemble(*parts, no_wrap=True, overflow="ellipsis")
+
+
+def commands(purposes: Mapping[str, str]) -> Iterator[Text]:
+    """The commands to go on with, and what each is for, where there is room for that."""
+    width = max(map(len, purposes))
+    fits = 7 + width + 3 + max(map(len, purposes.values())) <= _WIDTH
+    for number, (command, purpose) in enumerate(purposes.items()):
+        label = (f"{'' if number else 'next':<7}", GOOD)
+        if fits:
+            yield line(label, f"{command:<{width}}   ", (purpose, DIM))
+        else:
+            # A command that is cut off is none.
+            yield Text.assemble(label, command)
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Sentences, wrapped at 80 columns or less."""
+
+    text: str
+    style: str = ""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the lines."""
+        for wrapped in textwrap.wrap(self.text, min(options.max_width, _WIDTH)):
+            yield line((wrapped, self.style))

@@ -1,10 +1,12 @@
 """Made-up sessions: exchanges as a recorder would have stored them."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from cachediag.analysis import Request, requests
-from cachediag.model import Endpoint, Exchange, ExchangeInfo
+from cachediag.model import Endpoint, Exchange, ExchangeInfo, Usage
 from cachediag.render import Profile
 from tests.compare.bodies import Body, body, raw, tool
 
@@ -67,6 +69,21 @@ def recorded(
             made if isinstance(made, bytes) else raw(made),
         )
         for index, made in enumerate(bodies)
+    ]
+
+
+def reporting(exchanges: Sequence[Exchange], usages: Mapping[int, Usage]) -> list[Exchange]:
+    """The same session with what some responses report, and the models that were asked."""
+    return [
+        replace(
+            each,
+            info=replace(
+                each.info,
+                usage=usages.get(number),
+                model=json.loads(each.request)["model"],
+            ),
+        )
+        for number, each in enumerate(exchanges)
     ]
 
 

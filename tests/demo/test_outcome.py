@@ -6,7 +6,7 @@ from rich.console import Console
 
 from cachediag.analysis import Request, requests
 from cachediag.demo.client import play
-from cachediag.demo.outcome import OutcomeReport, Paragraph, document
+from cachediag.demo.outcome import OutcomeReport, document
 from cachediag.demo.script import Script
 from cachediag.demo.upstream import running_upstream
 from cachediag.model import Exchange, ExchangeInfo
@@ -105,9 +105,3 @@ def test_nothing_is_wider_than_it_may_be(sent: list[bytes], width: int) -> None:
     assert max(map(len, text.splitlines())) <= width
     verdict = text[text.index("The cause is") : text.index("\n\nnext")]
     assert max(map(len, verdict.splitlines())) <= 80
-
-
-def test_a_paragraph_is_wrapped_at_words() -> None:
-    assert printed(Paragraph("one two three"), width=8) == "one two\nthree\n"
-    lines = printed(Paragraph("word " * 40), width=200).splitlines()
-    assert [len(line) for line in lines] == [79, 79, 39]

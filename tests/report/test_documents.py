@@ -28,6 +28,7 @@ def test_diff_is_the_contract():
         "model",
         "bytes",
         "prompt_tokens",
+        "calibrated_usages",
         "shared_tokens",
         "reusable_tokens",
         "shared_blocks",

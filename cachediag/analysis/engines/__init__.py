@@ -7,7 +7,9 @@
 import inspect
 from collections.abc import Callable
 
+from cachediag.analysis.engines import anthropic, openai
 from cachediag.analysis.engines.anthropic import Anthropic
+from cachediag.analysis.engines.hosted import Price
 from cachediag.analysis.engines.llama_cpp import LlamaCpp
 from cachediag.analysis.engines.mlx_lm import MlxLm
 from cachediag.analysis.engines.model import (
@@ -35,10 +37,12 @@ __all__ = [
     "CacheModel",
     "CacheRequest",
     "Lifetime",
+    "Price",
     "PromptBlock",
     "Reason",
     "Served",
     "engine",
+    "price",
 ]
 
 
@@ -69,6 +73,26 @@ ENGINES: dict[str, Callable[..., CacheModel]] = {
     "anthropic": Anthropic,
     "openai": OpenAI,
 }
+
+
+_PRICES: dict[str, Callable[[str | None, int], Price | None]] = {
+    "anthropic": anthropic.price,
+    "openai": openai.price,
+}
+
+
+def price(name: str, model: str | None, tokens: int) -> Price | None:
+    """What a hosted cache's prompts are charged by.
+
+    Args:
+        name: the cache model's name.
+        model: the model that a request asks.
+        tokens: how long its prompt is.
+
+    Returns:
+        None for an engine of one's own, and for a model whose price is not known.
+    """
+    return _PRICES[name](model, tokens) if name in _PRICES else None
 
 
 def engine(spec: str) -> CacheModel:

@@ -24,7 +24,7 @@ import json
 import tomllib
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from operator import attrgetter
@@ -34,7 +34,7 @@ from cachediag.analysis.engines.hosted import Entries, Price
 from cachediag.analysis.engines.model import Breakpoint, CacheRequest, Lifetime, Reason, Served
 from cachediag.analysis.engines.prefix import PrefixKey, prefix_key
 
-__all__ = ["Anthropic", "ModelRules", "model_rules"]
+__all__ = ["Anthropic", "ModelRules", "model_rules", "price"]
 
 _RUNS = ("tool_use", "tool_result")
 
@@ -68,12 +68,24 @@ def model_rules(model: str | None) -> ModelRules:
     lifetimes, price = data["lifetimes"], None
     if "input" in row:
         price = Price(
-            row["input"], lifetimes["5m"]["write"], lifetimes["1h"]["write"], row["read_price"]
+            row["input"],
+            lifetimes["5m"]["write"],
+            lifetimes["1h"]["write"],
+            row["read_price"],
+            row["read"],
         )
     long = row.get("long_prompt")
     return ModelRules(
         row["minimum"], price, (long["above"], long["input"]) if long else None, bool(fitting)
     )
+
+
+def price(model: str | None, tokens: int) -> Price | None:
+    """What a prompt of so many tokens is charged by; None where that is not known."""
+    rules = model_rules(model)
+    if rules.price and rules.long_prompt and tokens > rules.long_prompt[0]:
+        return replace(rules.price, input=rules.long_prompt[1])
+    return rules.price
 
 
 class Anthropic:
@@ -99,7 +111,7 @@ class Anthropic:
         if refused is not None:
             return Served(0, reason=refused)
         prompt = _Prompt(request)
-        minimum = model_rules(request.model).minimum
+        minimum = model_rules(request.model).minimum / request.token_factor
         found = self._find(prompt, marks, minimum)
         reason = self._reason(prompt, marks, found, minimum)
         last = last_1h = found
@@ -125,7 +137,7 @@ class Anthropic:
             return Reason("M05", "a 1-hour breakpoint after a 5-minute one is refused")
         return None
 
-    def _find(self, prompt: "_Prompt", marks: tuple[Breakpoint, ...], minimum: int) -> int:
+    def _find(self, prompt: "_Prompt", marks: tuple[Breakpoint, ...], minimum: float) -> int:
         """The length of the entry that a lookup finds; finding it makes its time begin anew."""
         now = prompt.request.started
         for mark in reversed(marks):
@@ -139,7 +151,7 @@ class Anthropic:
         return 0
 
     def _reason(
-        self, prompt: "_Prompt", marks: tuple[Breakpoint, ...], found: int, minimum: int
+        self, prompt: "_Prompt", marks: tuple[Breakpoint, ...], found: int, minimum: float
     ) -> Reason | None:
         if found >= prompt.request.shared:
             return None
@@ -147,12 +159,13 @@ class Anthropic:
             return Reason("M03", "no breakpoint, so nothing is kept")
         last = prompt.end(marks[-1].block)
         if last < minimum:
-            return Reason("M04", f"shorter than the model's minimum of {minimum} tokens")
+            least = prompt.told(minimum)
+            return Reason("M04", f"shorter than the model's minimum of {least} tokens")
         # No entry beyond the shared prefix is one of this prompt's.
         blocks = prompt.request.blocks
         beyond = bisect_right(blocks, prompt.request.shared, key=attrgetter("end"))
         for block in reversed(range(beyond)):
-            if prompt.end(block) <= max(found, minimum - 1):
+            if prompt.end(block) <= found or prompt.end(block) < minimum:
                 break
             if prompt.end(block) not in self._ends:
                 continue
@@ -162,7 +175,7 @@ class Anthropic:
                     prompt, block, marks[-1].block, self._settings[digest], settings
                 )
         if found == last:
-            return Reason("M03", f"the last breakpoint stands at token {last}")
+            return Reason("M03", f"the last breakpoint stands at token {prompt.told(last)}")
         if not found:
             return Reason("M03", "no earlier breakpoint stands within the shared prefix")
         # Between two breakpoints nothing can be read: a matter of rounding.
@@ -172,7 +185,7 @@ class Anthropic:
         self, prompt: "_Prompt", block: int, last: int, before: "_Settings", after: "_Settings"
     ) -> Reason | None:
         """Why a prefix that was written once is not read."""
-        now, end = prompt.request.started, prompt.end(block)
+        now, end = prompt.request.started, prompt.told(prompt.end(block))
         entry = self._entries.find(prompt.key(block))
         if entry is None:
             changed = [
@@ -214,6 +227,10 @@ class _Prompt:
     def end(self, block: int) -> int:
         """Tokens up to a block's end."""
         return self.request.blocks[block].end
+
+    def told(self, tokens: float) -> int:
+        """A length as the model's own tokenizer counts it, for a user to read."""
+        return round(tokens * self.request.token_factor)
 
     def key(self, block: int) -> tuple[PrefixKey, _Settings]:
         """What names the prefix that ends with a block."""

@@ -58,6 +58,8 @@ class Price:
     write: float
     write_1h: float
     read: float
+    as_of: str
+    """The month in which the vendor's page was read, `2026-10`."""
 
 
 def money(tokens: int, served: Served, price: Price) -> float:

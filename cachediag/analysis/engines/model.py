@@ -90,6 +90,9 @@ class CacheRequest:
     """For hosted models; empty elsewhere."""
     breakpoints: tuple[Breakpoint, ...] = ()
     """In the order of their blocks."""
+    token_factor: float = 1.0
+    """How many tokens a hosted model's own tokenizer makes of one of these, where they are an
+    estimate: its minimum is in its own."""
 
 
 @dataclass(frozen=True, slots=True)

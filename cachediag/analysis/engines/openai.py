@@ -15,6 +15,7 @@ and routing, by which a request may miss for no reason of its own.
 """
 
 import json
+import re
 import tomllib
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -23,14 +24,15 @@ from importlib.resources import files
 from math import inf
 from typing import Any
 
-from cachediag.analysis.engines.hosted import Entries
+from cachediag.analysis.engines.hosted import Entries, Price
 from cachediag.analysis.engines.model import CacheRequest, Reason, Served
 from cachediag.analysis.engines.prefix import prefix_key
 from cachediag.analysis.engines.tree import PrefixTree
 
-__all__ = ["OpenAI", "OpenAIRules", "openai_rules"]
+__all__ = ["OpenAI", "OpenAIRules", "openai_rules", "price"]
 
 _EARLIER_MESSAGES = 20
+_DATE = re.compile(r"-\d{4}-\d\d-\d\d\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +58,28 @@ def _data() -> dict[str, Any]:
 @cache
 def openai_rules(model: str | None) -> OpenAIRules:
     """The rules for a model by its identifier."""
-    name = (model or "").lower().rpartition("/")[2]
+    name = _name(model)
     fitting = (row for row in _data()["models"] if name.startswith(row["name"]))
     row = max(fitting, key=lambda row: len(row["name"]))
     return OpenAIRules(
         *(row[key] for key in ("minimum", "interval", "round", "seconds", "write", "read_price"))
     )
+
+
+def price(model: str | None, tokens: int) -> Price | None:
+    """What a prompt of so many tokens is charged by; None where that is not known."""
+    name = _DATE.sub("", _name(model))
+    row = next((row for row in _data()["prices"] if row["name"] == name), None)
+    if row is None:
+        return None
+    rules, long = openai_rules(model), row.get("long_prompt")
+    paid = long["input"] if long and tokens > long["above"] else row["input"]
+    return Price(paid, rules.write, rules.write, rules.read, row["read"])
+
+
+def _name(model: str | None) -> str:
+    """A model's identifier without a platform's prefix."""
+    return (model or "").lower().rpartition("/")[2]
 
 
 class OpenAI:

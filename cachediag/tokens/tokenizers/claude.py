@@ -9,18 +9,17 @@ Source: https://docs.claude.com/en/docs/build-with-claude/token-counting
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from cachediag.tokens.tokenizers.bytepairs import CUTS, BytePairs
 from cachediag.tokens.tokenizers.qwen import rank_encoding
 
-__all__ = ["Claude", "calibrate", "load"]
+__all__ = ["Claude", "load", "scale_of"]
 
 _OLDER = 1.08
 _NEWER = 1.46
 _NEWER_FROM = (4, 7)
 _VERSION = re.compile(r"claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
-_PLAUSIBLE = 4.0
 
 
 class Claude:
@@ -54,32 +53,12 @@ class Claude:
 
 
 def load(model: str = "claude") -> Claude:
-    """The estimate for a model by its name; the older tokenizer's where the name tells nothing."""
-    found = _VERSION.match(model)
+    """The estimate for a model by its name."""
+    return Claude(model, scale_of(model))
+
+
+def scale_of(model: str) -> float:
+    """Estimated tokens for one of Qwen's; the older tokenizer's where the name tells nothing."""
+    found = _VERSION.search(model)
     version = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
-    return Claude(model, _NEWER if version >= _NEWER_FROM else _OLDER)
-
-
-def calibrate(tokenizer: Claude, pairs: Iterable[tuple[int, int]]) -> Claude:
-    """The estimate with its factor set by what the API reported.
-
-    Args:
-        tokenizer: the estimate that counted.
-        pairs: of some requests, the tokens it counted in the prompt and the tokens reported: of
-            `usage` the sum of `input_tokens`, `cache_read_input_tokens` and
-            `cache_creation_input_tokens`. A pair that no tokenizer explains, such as a made-up
-            count, is left out.
-
-    Returns:
-        An estimate whose counts of these prompts have the reported total; the one given where
-        there is nothing to go by.
-    """
-    usable = [
-        (counted, reported)
-        for counted, reported in pairs
-        if counted > 0 and 1 / _PLAUSIBLE <= reported / counted <= _PLAUSIBLE
-    ]
-    if not usable:
-        return tokenizer
-    counted, reported = map(sum, zip(*usable, strict=True))
-    return Claude(tokenizer.name, tokenizer.scale * reported / counted)
+    return _NEWER if version >= _NEWER_FROM else _OLDER

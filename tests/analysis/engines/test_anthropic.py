@@ -6,7 +6,7 @@ from importlib.resources import files
 import pytest
 
 from cachediag.analysis.engines import Breakpoint, CacheRequest, PromptBlock, Served
-from cachediag.analysis.engines.anthropic import Anthropic, model_rules
+from cachediag.analysis.engines.anthropic import Anthropic, model_rules, price
 from cachediag.analysis.engines.hosted import money
 from tests.analysis.engines.prompts import common, prompt, text
 
@@ -253,21 +253,48 @@ def test_an_unknown_model_is_said_to_be() -> None:
 def test_prices_are_those_of_the_table() -> None:
     """The pricing table: Opus 4.8 at 5, 6.25, 10 and 0.50; Opus 5.5 reads at 0.05 of 4 dollars."""
     million = 1_000_000
-    price = model_rules("claude-opus-4-8").price
-    assert price is not None
-    assert money(million, Served(0), price) == 5.0
-    assert money(million, Served(0, created=million), price) == 6.25
-    assert money(million, Served(0, created=million, created_1h=million), price) == 10.0
-    assert money(million, Served(million), price) == 0.5
+    older = model_rules("claude-opus-4-8").price
+    assert older is not None
+    assert money(million, Served(0), older) == 5.0
+    assert money(million, Served(0, created=million), older) == 6.25
+    assert money(million, Served(0, created=million, created_1h=million), older) == 10.0
+    assert money(million, Served(million), older) == 0.5
     newer = model_rules("claude-opus-5-5").price
     assert newer is not None
     assert money(million, Served(million), newer) == 0.2
+
+
+def test_a_price_is_dated_and_a_long_prompt_has_its_own() -> None:
+    short, long = (price("claude-haiku-5-5", tokens) for tokens in (100_000, 100_001))
+    assert short is not None
+    assert long is not None
+    assert (short.input, short.as_of) == (0.1, "2026-10")
+    assert (long.input, long.write) == (0.5, 1.25)
+    assert price("claude-mythos-preview", 10) is None
+
+
+def test_the_minimum_is_in_tokens_of_the_models_own() -> None:
+    """Of 800 estimated tokens the model makes 1,040, and it keeps prefixes from 1,024 on."""
+    for factor, read in ((1.0, 0), (1.3, 800)):
+        api = Api()
+        api.send([1], 1, size=800, token_factor=factor)
+        served = api.send([1], 1, size=800, token_factor=factor)
+        assert served.reused == read
+    short = Api()
+    short.send([1], 1, size=400, token_factor=1.3)
+    reason = short.send([1], 1, size=400, token_factor=1.3).reason
+    assert reason is not None
+    assert reason.note == "shorter than the model's minimum of 1024 tokens"
 
 
 def test_every_row_has_its_source_and_date() -> None:
     for name in ("anthropic", "openai"):
         source = files("cachediag.analysis.engines").joinpath(f"{name}.toml").read_text("utf-8")
         data = tomllib.loads(source)
-        rows = [*data["models"], *(data[key] for key in data.keys() & {"rules", "default"})]
+        rows = [
+            *data["models"],
+            *data.get("prices", []),
+            *(data[key] for key in data.keys() & {"rules", "default"}),
+        ]
         assert all(row["source"].startswith("https://") for row in rows)
         assert all(row["read"].startswith("2026-") for row in rows)

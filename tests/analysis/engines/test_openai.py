@@ -3,7 +3,7 @@
 import pytest
 
 from cachediag.analysis.engines import PromptBlock, engine
-from cachediag.analysis.engines.openai import openai_rules
+from cachediag.analysis.engines.openai import openai_rules, price
 from tests.analysis.engines.prompts import Session, prompt, text
 
 
@@ -125,3 +125,15 @@ def test_a_model_is_known_by_the_longest_name() -> None:
     assert openai_rules("openai/gpt-5-mini").read == 0.1
     assert openai_rules("gpt-6.1-sol").read == 0.05
     assert openai_rules(None).minimum == 1024
+
+
+def test_a_price_is_that_of_the_very_model() -> None:
+    for name in ("gpt-5", "openai/gpt-5", "gpt-5-2025-08-07"):
+        paid = price(name, 1_000)
+        assert paid is not None
+        assert (paid.input, paid.read, paid.write) == (1.25, 0.1, 1.0)
+    assert price("gpt-5-pro", 1_000) is None
+    assert price("qwen3-30b", 1_000) is None
+    long = price("gpt-6.2-sol", 272_001)
+    assert long is not None
+    assert (long.input, long.write, long.read) == (4.0, 1.25, 0.05)

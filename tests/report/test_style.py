@@ -1,0 +1,25 @@
+import io
+
+from rich.console import Console, RenderableType
+
+from cachediag.report.style import Paragraph, commands
+
+
+def printed(shown: RenderableType, width: int = 80) -> str:
+    file = io.StringIO()
+    Console(file=file, width=width, color_system=None).print(shown)
+    return file.getvalue()
+
+
+def test_a_paragraph_is_wrapped_at_words() -> None:
+    assert printed(Paragraph("one two three"), width=8) == "one two\nthree\n"
+    lines = printed(Paragraph("word " * 40), width=200).splitlines()
+    assert [len(line) for line in lines] == [79, 79, 39]
+
+
+def test_commands_stand_below_one_another_with_their_purposes() -> None:
+    shown = commands({"cachediag diff s": "see it", "cachediag explain V01": "stop it"})
+    assert [line.plain for line in shown] == [
+        "next   cachediag diff s        see it",
+        "       cachediag explain V01   stop it",
+    ]
