@@ -60,8 +60,8 @@ def _written(body: bytes, span: Span, edits: list[Edit], starts: list[int]) -> I
         edit = edits[number]
         if edit.start > span.end:
             break
-        # A value that was moved is not moved again.
-        moved = edit.is_slot and (edit.start, edit.end) == span
+        # What was moved is not moved, or taken away, once more.
+        moved = (edit.start, edit.end) == span
         if moved or edit.end > span.end or edit.start < position:
             continue
         yield body[position : edit.start]

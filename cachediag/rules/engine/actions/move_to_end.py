@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from cachediag.protocol.jsontext import Span
+from cachediag.protocol.literal import byte_offset
 from cachediag.rules.engine.edits import Edit
 from cachediag.rules.engine.made import Made, Sent
 from cachediag.rules.engine.places import Place, member
@@ -11,8 +12,6 @@ from cachediag.rules.engine.texts import is_text, pieces, text_at
 from cachediag.rules.rule import Rule
 
 __all__ = ["move_to_end"]
-
-_LINE_ENDS = (b"\\n", b"\n")
 
 
 def move_to_end(sent: Sent, rule: Rule, place: Place) -> Iterator[Made]:
@@ -24,7 +23,7 @@ def move_to_end(sent: Sent, rule: Rule, place: Place) -> Iterator[Made]:
         return
     for piece, at in pieces(sent.body, place, rule.pattern):
         if piece.strip("\n"):
-            inside = _without_line_ends(sent.body, at)
+            inside = _without_line_ends(sent.body, piece, at)
             yield Made((Edit(*at),), piece, piece, at.end - at.start, moved=inside)
 
 
@@ -38,10 +37,8 @@ def _block(body: bytes, place: Place) -> Iterator[Made]:
     yield Made((Edit(start, end),), text, text, end - start, dropped=place.span, moved=moved)
 
 
-def _without_line_ends(body: bytes, span: Span) -> Span:
-    start, end = span
-    while body.startswith(b"\\n", start, end):
-        start += 2
-    while body.endswith(b"\\n", start, end) and not body.endswith(b"\\\\n", start, end):
-        end -= 2
-    return Span(start, end)
+def _without_line_ends(body: bytes, piece: str, at: Span) -> Span:
+    inside = body[at.start : at.end]
+    before = len(piece) - len(piece.lstrip("\n"))
+    first, last = byte_offset(inside, before), byte_offset(inside, len(piece.rstrip("\n")))
+    return Span(at.start + first, at.start + last)
