@@ -23,10 +23,10 @@ def text_at(body: bytes, place: Place) -> str:
 
 
 def block_text(body: bytes, place: Place) -> str | None:
-    """The text of a string or of a text block; None where the value is neither."""
+    """The text of a string, a text block, or a message of one string; None of anything else."""
     if is_text(body, place):
         return text_at(body, place)
-    inside = member(body, place, "text")
+    inside = member(body, place, "text") or member(body, place, "content")
     return text_at(body, inside) if inside and is_text(body, inside) else None
 
 

@@ -13,7 +13,12 @@ __all__ = ["drop_block"]
 
 
 def drop_block(sent: Sent, rule: Rule, place: Place) -> Iterator[Made]:
-    """Drop a text block, or a string that stands for one, whose whole text matches."""
+    """Drop a text block, a string that stands for one, or a message of one text.
+
+    A string inside a message is not dropped: what has no content is no message.
+    """
+    if place.index is None and (place.parent is None or place.parent.path):
+        return
     text = block_text(sent.body, place)
     if text is None or rule.pattern is None or not compiled(rule.pattern).matches_whole(text):
         return

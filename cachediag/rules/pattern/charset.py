@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["ANY", "DIGIT", "LINE", "WORD", "CharSet", "char"]
+__all__ = ["ANY", "DIGIT", "LINE", "SPACE", "WORD", "CharSet", "char"]
 
 _LAST = 0x10FFFF
 _NAMED = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
@@ -82,3 +82,4 @@ LINE = ANY.without(char("\n"))
 """What stands within a line."""
 DIGIT = CharSet(((0x30, 0x39),))
 WORD = CharSet(((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)))
+SPACE = CharSet.of((ord(one), ord(one)) for one in " \t\n\r\f\v")
