@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Format",
     "FormatOption",
+    "IncomingOption",
     "ModelOption",
     "ProfileOption",
     "SessionArgument",
@@ -50,6 +51,13 @@ ModelOption = Annotated[
         help="Tokenizer and chat template: qwen2.5, qwen3, …, or a local model directory.",
     ),
 ]
+IncomingOption = Annotated[
+    bool,
+    typer.Option(
+        "--incoming",
+        help="Look at what the client sent, where rules changed what went on to the server.",
+    ),
+]
 SessionArgument = Annotated[
     str | None,
     typer.Argument(
@@ -60,15 +68,20 @@ SessionArgument = Annotated[
 ]
 
 
-def source(session: str | None) -> "Source":
-    """What a SESSION argument means.
+def source(session: str | None, *, incoming: bool = False) -> "Source":
+    """What a SESSION argument means: its requests as they went on to the server.
+
+    Args:
+        session: as given.
+        incoming: the requests as the client sent them instead.
 
     Raises:
         CachediagError: there is no such session, or it cannot be read.
     """
     from cachediag.capture.importers import open_source
     from cachediag.report.safe import printable
-    from cachediag.session import library
+    from cachediag.report.style import count
+    from cachediag.session import Outgoing, library
 
     if session == "-":
         opened = open_source(session)
@@ -76,7 +89,16 @@ def source(session: str | None) -> "Source":
         opened = open_source(library.newest() if session is None else library.resolve(session))
     for note in opened.notes:
         err().print(f"note: {printable(note)}", soft_wrap=True)
-    return opened
+    if incoming:
+        return opened
+    outgoing = Outgoing(opened)
+    if changed := outgoing.changed:
+        err().print(
+            f"note: {count(changed, 'request')} went on to the server changed; this is what went on"
+            " (--incoming: what came in)",
+            soft_wrap=True,
+        )
+    return outgoing
 
 
 def asked(opened: "Source") -> "Endpoint":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cachediag.cli.console import out, write
-from cachediag.cli.options import Format, FormatOption, source
+from cachediag.cli.options import Format, FormatOption, IncomingOption, source
 from cachediag.errors import UsageError
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["show"]
 
 
-def show(
+def show(  # noqa: PLR0917 - a parameter is an option
     given: Annotated[
         list[str] | None,
         typer.Argument(
@@ -25,11 +25,18 @@ def show(
         ),
     ] = None,
     body: Annotated[
-        bool, typer.Option("--body", help="Write request N's raw bytes to stdout, nothing else.")
+        bool,
+        typer.Option(
+            "--body", help="Write request N's raw bytes, as the client sent them, to stdout."
+        ),
+    ] = False,
+    outgoing: Annotated[
+        bool, typer.Option("--outgoing", help="With --body: as they went on to the server.")
     ] = False,
     response: Annotated[
         bool, typer.Option("--response", help="Write response N's raw bytes to stdout.")
     ] = False,
+    incoming: IncomingOption = False,
     format_: FormatOption = Format.text,
 ) -> None:
     """Show what a session holds.
@@ -40,17 +47,27 @@ def show(
       cachediag show 4                     its request 4, block by block
       cachediag show SESSION 4 --body      the bytes of request 4, as the client sent them
     """  # noqa: D301 - the backspace keeps the lines below as they are
+    from cachediag.session import sent_on
+
     name, number = _session_and_number(given or [])
-    session = source(name)
-    if number is None:
-        if body or response:
+    if outgoing and (incoming or not body):
+        raise UsageError(
+            "--outgoing goes with --body, and not with --incoming",
+            remedy="Without --body what went on to the server is shown anyway.",
+        )
+    if body or response:
+        if number is None:
             raise UsageError(
                 "--body needs a request's number", remedy="Such as: cachediag show SESSION 4 --body"
             )
-        _list(session, format_)
-    elif body or response:
-        exchange = session.exchange(number)
+        exchange = source(name, incoming=True).exchange(number)
+        if outgoing:
+            exchange = sent_on(exchange)
         sys.stdout.buffer.write(exchange.request if body else exchange.response)
+        return
+    session = source(name, incoming=incoming)
+    if number is None:
+        _list(session, format_)
     else:
         _one(session, number, format_)
 
