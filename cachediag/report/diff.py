@@ -14,7 +14,7 @@ from cachediag.model import Excerpt, Finding
 from cachediag.report.safe import printable
 from cachediag.report.style import BAD, DIM, GOOD, Symbols, count, line, symbols
 
-__all__ = ["DiffReport", "FindingReport", "harmless_line"]
+__all__ = ["DiffReport", "FindingReport", "evidence", "harmless_line", "spread", "title"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ class FindingReport:
         style = BAD if is_break else "yellow"
         head = f"{signs.bad if is_break else signs.cost} {found.code} {title(found.code)}"
         lost = "" if found.tokens_lost is None else f"costs {found.tokens_lost:,} tokens   "
-        yield _spread((head, style), self.extra or f"{lost}{found.confidence}", options.max_width)
+        yield spread((head, style), self.extra or f"{lost}{found.confidence}", options.max_width)
         place = [printable(found.path)] if found.path else []
         place += [f"byte {found.byte:,} of the body"] if found.byte is not None else []
         if place:
             yield line("  ", (", ".join(place), DIM))
-        yield from _evidence(found, signs)
+        yield from evidence(found.before, found.after, signs)
         yield line("  ", found.message)
         fix = found.fix or catalogue.load(found.code).fix
         if fix:
@@ -49,22 +49,20 @@ def title(code: str) -> str:
     return catalogue.load(code).title
 
 
-def _spread(left: tuple[str, str], right: str, width: int) -> Text:
+def spread(left: tuple[str, str], right: str, width: int) -> Text:
     """A line with something at its end, within 80 columns."""
     gap = max(2, min(width, 80) - len(left[0]) - len(right))
     return line(left, " " * gap, (right, DIM))
 
 
-def _evidence(found: Finding, signs: Symbols) -> Iterator[Text]:
-    marked = None
-    if found.before is not None:
-        yield line("  ", _marked("- ", found.before, BAD, signs))
-        marked = found.before
-    if found.after is not None:
-        yield line("  ", _marked("+ ", found.after, GOOD, signs))
-        marked = found.after
-    if found.before is not None and found.after is not None and marked is not None:
-        head, changed, _ = _parts(marked, signs)
+def evidence(before: Excerpt | None, after: Excerpt | None, signs: Symbols) -> Iterator[Text]:
+    """The two sides of a change, with a mark below what changed."""
+    if before is not None:
+        yield line("  ", _marked("- ", before, BAD, signs))
+    if after is not None:
+        yield line("  ", _marked("+ ", after, GOOD, signs))
+    if before is not None and after is not None:
+        head, changed, _ = _parts(after, signs)
         if head.strip() and changed:
             yield line("    ", " " * len(head), ("^" * len(changed), DIM))
 

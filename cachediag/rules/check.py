@@ -34,6 +34,11 @@ class RuleOutcome:
     tokens_saved: int = 0
     """Tokens that need not be prefilled again with this rule alone, if each request reuses the
     longest prefix that it shares with any earlier one. Negative where there are more."""
+    tokens_added: int = 0
+    """What it saves beside the others: how much fewer it would be without it."""
+    reuse_gained: int = 0
+    """As `tokens_saved`, by the cache that is played: the chosen engine, or where that keeps
+    nothing, the one behind it."""
     told: tuple[Told, ...] = ()
     """What the model is told otherwise, the commonest first."""
 
@@ -119,9 +124,7 @@ def check(exchanges: Iterable[Exchange], ruleset: RuleSet, choice: Choice) -> Ch
     return tally.outcome(ruleset, choice)
 
 
-def _replayed(
-    exchanges: Iterable[Exchange], replay: Replay, tally: "_Tally"
-) -> Iterator[Replayed]:
+def _replayed(exchanges: Iterable[Exchange], replay: Replay, tally: "_Tally") -> Iterator[Replayed]:
     for exchange in exchanges:
         if exchange.info.endpoint == "other":
             continue
@@ -230,12 +233,16 @@ class _Tally:
         if not rule.enabled or rule.id not in self.rules:
             return RuleOutcome(rule)
         seen = self.rules[rule.id]
+        alone = gains[frozenset((rule.id,))]
+        others = self.replay.all - {rule.id}
         return RuleOutcome(
             rule=rule,
             requests=seen.requests,
             places=seen.places,
             size=seen.size,
-            tokens_saved=gains[frozenset((rule.id,))][0],
+            tokens_saved=alone[0],
+            tokens_added=gains[self.replay.all][0] - gains[others][0],
+            reuse_gained=alone[-1],
             told=seen.telling.told(),
         )
 

@@ -96,7 +96,7 @@ def _in_header(rule: Rule, change: Change, sent: bytes) -> bool:
 
 
 def _place(body: bytes, path: str) -> Place | None:
-    """A place by the path that a change gives; None where the path is no rule's, or leads nowhere."""
+    """A place by the path that a change gives; None where no rule could name it."""
     try:
         return next(iter(places(body, path)), None)
     except (PathError, CachediagError):
@@ -124,7 +124,7 @@ def _same_but_for_order(rule: Rule, before: Json, after: Json) -> bool:
         return _plain(before) == _plain(after)
     if isinstance(before, list) and isinstance(after, list):
         return Counter(map(json.dumps, before)) == Counter(map(json.dumps, after))
-    return before == after
+    return bool(before == after)
 
 
 def _plain(value: Json) -> str:

@@ -82,7 +82,7 @@ class Refusals:
                 tuple(step.alone),
                 f"the request cannot be rendered any more: {step.problem}",
                 _DISABLE,
-                step,
+                step=step,
             )
 
     def _look_at(self, rule: Rule, made: Applied, step: Replayed) -> None:
@@ -97,7 +97,7 @@ class Refusals:
                 self._judged.add(key)
             wrong = beyond_purpose(rule, change, step.sent.body, made.body)
             if wrong is not None:
-                self._add("purpose", (rule.id,), wrong, _NARROW, step, change.path)
+                self._add("purpose", (rule.id,), wrong, _NARROW, step=step, path=change.path)
             if rule.id not in self._shown and shows_kind(rule, change, step.sent.body):
                 self._shown.add(rule.id)
 
@@ -114,8 +114,8 @@ class Refusals:
             "matches text of the user, of the model or of a tool by mere likeness",
             "Give the path of the text that the client itself writes, such as system[0].text; "
             "messages = true lets a rule change what a client puts around the user's words.",
-            step,
-            path,
+            step=step,
+            path=path,
         )
 
     def _meetings(self, step: Replayed) -> None:
@@ -129,8 +129,8 @@ class Refusals:
                 if others
                 else "changes the same bytes twice",
                 "Leave one of them out, or narrow one so that they stand apart.",
-                step,
-                path,
+                step=step,
+                path=path,
             )
 
     def _repeats(self, step: Replayed) -> None:
@@ -146,8 +146,8 @@ class Refusals:
                     (name,),
                     "changes its own result again",
                     "Narrow its pattern so that it does not match what it leaves.",
-                    step,
-                    change.path,
+                    step=step,
+                    path=change.path,
                 )
                 continue
             others = _others_at(change.path, step.together.changes, name)
@@ -157,16 +157,20 @@ class Refusals:
                 _ordered(self.rules, (name, *others)),
                 f"undo each other: {name} changes again what was changed",
                 "Leave one of them out.",
-                step,
-                change.path,
+                step=step,
+                path=change.path,
             )
 
     def judge(self, outcome: Outcome) -> None:
         """Look at the session as a whole, when all of it has been seen."""
         self._judge_reuse(outcome)
+        everything = frozenset(rule.id for rule in self.rules)
         for rule in self.rules:
             requests = outcome.touched.get(rule.id, 0)
-            saved = outcome.gain(frozenset((rule.id,)), 0)
+            without = outcome.gain(everything - {rule.id}, 0)
+            saved = max(
+                outcome.gain(frozenset((rule.id,)), 0), outcome.gain(everything, 0) - without
+            )
             if not requests:
                 self._warn("never-fires", rule, _never(rule), _look_again(rule))
                 continue
@@ -219,6 +223,7 @@ class Refusals:
         rules: tuple[str, ...],
         message: str,
         remedy: str,
+        *,
         step: Replayed | None = None,
         path: str | None = None,
     ) -> None:

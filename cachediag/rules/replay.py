@@ -55,7 +55,7 @@ class Played:
         shorter = recorded.prompt - self.prompt
         return tuple(
             x - y + shorter if x > y else min(0, x - y + shorter)
-            for x, y in zip(own, other, strict=False)
+            for x, y in zip(own, other, strict=True)
         )
 
 
@@ -120,13 +120,12 @@ class Replay:
         self._pins = Pins()
         self._lanes = Lanes()
         self.calibration = Calibration(choice.counter.encoder.tokenizer)
-        self.engines = tuple(choice.anew(each).engine.name for each in engines)
+        self.engines = tuple(engines)
         self.all = frozenset(rule.id for rule in rules)
         full = {_NONE, self.all, *(self.all - {rule.id} for rule in rules)}
         single = {frozenset((rule.id,)) for rule in rules}
         self._arms = {
-            names: _Arm([choice.anew(each).engine for each in engines] if names in full else [])
-            for names in full | single
+            names: _Arm([choice.anew(each).engine for each in engines]) for names in full | single
         }
         self._ends: dict[int, tuple[tuple[TokenSequence, int], ...]] = {}
         """Of each request, as recorded and with the rules: its tokens, and how many of them stand
@@ -200,9 +199,7 @@ class Replay:
                 counted[fired], problem = recorded, str(error)
         return counted, problem
 
-    def _count(
-        self, info: ExchangeInfo, body: bytes, lane: str, generated: str | None
-    ) -> _Counted:
+    def _count(self, info: ExchangeInfo, body: bytes, lane: str, generated: str | None) -> _Counted:
         counter = self._choice.counter
         prompt = counter.parser.parse(body, info.endpoint)
         rendered = counter.rendered(prompt)
@@ -261,9 +258,7 @@ class Replay:
 
 
 def _backwards(rendered: Rendered) -> Iterator[tuple[str, int | None]]:
-    for segment, first in zip(
-        reversed(rendered.segments), reversed(rendered.firsts), strict=True
-    ):
+    for segment, first in zip(reversed(rendered.segments), reversed(rendered.firsts), strict=True):
         for text, block in reversed(segment.pieces):
             yield text, None if block is None else first + block
 

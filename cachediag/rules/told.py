@@ -3,8 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-
-__all__ = ["Told", "Telling", "shortened"]
+__all__ = ["Telling", "Told", "shortened"]
 
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 _CHANGING = "…"

@@ -1,0 +1,85 @@
+"""`cachediag rules check`: a rule file tried on a session, offline."""
+
+from typing import Annotated
+
+import typer
+
+from cachediag.cli.console import err, out, write
+from cachediag.cli.options import (
+    Format,
+    FormatOption,
+    ModelOption,
+    ProfileOption,
+    asked,
+    source,
+)
+from cachediag.cli.rules.given import given_files
+
+__all__ = ["check"]
+
+_USAGE = "Write: cachediag rules check [SESSION] RULES.toml"
+
+
+def check(
+    given: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[SESSION] RULES.toml",
+            help="A recording, by default the newest, and the rule file.",
+            show_default=False,
+        ),
+    ],
+    profile: ProfileOption = None,
+    model: ModelOption = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[:k=v]",
+            help="The cache that is played: llama.cpp:slots=1, vllm, …; by default the profile's.",
+        ),
+    ] = None,
+    format_: FormatOption = Format.text,
+) -> None:
+    """Replay rules over a session: what they save, what they change, whether they are safe.
+
+    Profile and model are those that the rules were made for, where none are named. Ends with 1
+    where a rule is refused.
+
+    \b
+    Examples:
+      cachediag rules check rules.toml
+      cachediag rules check 2026-11-29-2341 rules.toml --engine conversation-slots:slots=4
+    """  # noqa: D301 - the backspace keeps the lines below as they are
+    from rich.progress import track
+
+    from cachediag.analysis.choice import choose
+    from cachediag.report import documents, rules_documents
+    from cachediag.report.rules import CheckReport
+    from cachediag.rules.check import check as checked_rules
+    from cachediag.rules.file import read_rules
+
+    words = given_files(given, _USAGE)
+    ruleset = read_rules(words.file)
+    opened = source(words.session, incoming=True)
+    choice = choose(
+        asked(opened),
+        profile_spec=profile or ruleset.profile,
+        model_spec=model or ruleset.model,
+        engine_spec=engine,
+    )
+    console, total = err(), sum(1 for _ in opened.infos())
+    exchanges = track(
+        opened.exchanges(),
+        description="replaying",
+        total=total,
+        console=console,
+        transient=True,
+        disable=not console.is_terminal or total < 50,
+    )
+    made = checked_rules(exchanges, ruleset, choice)
+    if format_ is Format.json:
+        write(documents.dumps(rules_documents.checked(made, opened.name, str(words.file))))
+    else:
+        out().print(CheckReport(made, opened.name, str(words.file), words.session or ""))
+    if not made.safe:
+        raise typer.Exit(1)
