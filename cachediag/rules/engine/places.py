@@ -96,8 +96,15 @@ def member(body: bytes, place: Place, name: str) -> Place | None:
     """A member of an object; of a repeated key the last, as decoders take it."""
     if body[place.span.start : place.span.start + 1] != b"{":
         return None
-    found = [span for key, span in jsontext.members(body, place.span) if key == name]
+    members = _top_level(body) if place.parent is None else jsontext.members(body, place.span)
+    found = [span for key, span in members if key == name]
     return Place(jsontext.step(place.path, name), found[-1], place) if found else None
+
+
+@lru_cache(maxsize=2)
+def _top_level(body: bytes) -> tuple[tuple[str, Span], ...]:
+    """The fields of a body, which every rule begins with."""
+    return tuple(jsontext.members(body, jsontext.whole(body)))
 
 
 def _children(body: bytes, place: Place, step: Step) -> Iterator[Place]:
