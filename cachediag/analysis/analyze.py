@@ -103,12 +103,15 @@ def _analysed(request: Request, exchange: Exchange, choice: Choice, seen: _Seen)
     seam = _seam(request, own, view, choice, seen)
     reply = Earlier(rendered, tokens, asked.reply, generated or "")
     seen.latest[request.lane] = (info.index, reply)
-    policy = policy_findings(served, known, broken=view is not None and bool(view.steps))
+    broken = view is not None and bool(view.steps)
+    policy = policy_findings(served, known, broken=broken)
     # Without a reason nothing but the reply's last tokens was fed again.
     held = max(known if served.reason else shared, served.reused, view.reusable if view else 0)
+    if seam and broken:
+        held = max(held, seam.start)
     # What was taken out of the prompt comes back with its cause undone, and was not prefilled.
     held = min(held, len(tokens))
-    ceiling = min(max(held, seam.end if seam else 0), len(tokens))
+    ceiling = max(held, seam.end if seam else 0)
     causes = _causes(view, seam, policy, reused=served.reused, held=held, ceiling=ceiling)
     found = counted_findings(request.findings, view)
     return Analysed(

@@ -48,9 +48,11 @@ class Seam:
     finding: Finding
     block: Block
     """What the model said, as it comes back."""
+    start: int
+    """Tokens of the later prompt up to where it is lost."""
     end: int
-    """Tokens of the later prompt up to the end of what is lost: were it as it was, so many would
-    be found in the cache."""
+    """Tokens up to the end of what is lost: were it as it was, so many would be found in the
+    cache."""
 
 
 def prompt_seam(
@@ -75,7 +77,7 @@ def prompt_seam(
         return None
     # The token that joins both stands across the end: it would be fed in any case.
     lost = len(earlier.tokens) - shared
-    return Seam(_finding("E05", prompt, rendered, block, lost=lost), block, shared)
+    return Seam(_finding("E05", prompt, rendered, block, lost=lost), block, shared, shared)
 
 
 def reply_seam(
@@ -113,7 +115,8 @@ def reply_seam(
     found = _finding(code, prompt, rendered, block, lost=lost, note=note)
     closing = next((name for name in encoder.tokenizer.special if before.endswith(name)), "")
     end = _end_of_message(prompt, rendered, block, at, closing)
-    return Seam(found, block, max(shared, _tokens_to(end, rendered, tokens, encoder)))
+    reached = max(shared, _tokens_to(end, rendered, tokens, encoder))
+    return Seam(found, block, shared, reached)
 
 
 def mended_seam(
@@ -139,8 +142,9 @@ def mended_seam(
     if as_sent is None or as_sent.role != seam.block.role:
         return None
     # What stands behind the reply is the same in both.
-    end = max(0, seam.end + len(tokens) - len(whole))
-    return Seam(replace(seam.finding, byte=as_sent.start), as_sent, end)
+    moved = len(tokens) - len(whole)
+    found = replace(seam.finding, byte=as_sent.start)
+    return Seam(found, as_sent, max(0, seam.start + moved), max(0, seam.end + moved))
 
 
 def _closed(rest: str) -> bool:

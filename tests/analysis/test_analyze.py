@@ -1,9 +1,13 @@
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cachediag.analysis.analyze import analyse, summarise
 from cachediag.analysis.choice import choose, default_engine
 from cachediag.errors import UsageError
-from tests.analysis.sessions import main, recorded, sub_agent, title
+from cachediag.model import Usage
+from tests.analysis.replies import ANSWER, ASK, MORE, THOUGHT, chat, played, said
+from tests.analysis.sessions import main, recorded, reporting, sub_agent, title
 
 SESSION = [
     title("Fix the berth plan."),
@@ -82,6 +86,99 @@ def test_hosted_breakpoints_are_played_on_estimated_tokens():
     assert not made.exact
     assert made.requests[0].reused_tokens == 0
     assert all(r.reused_tokens > 8_000 for r in made.requests[1:])
+
+
+def _marked(tools=3, **changes):
+    """A request to a model with a minimum of 1,024 tokens; its system text has 1,040 by Qwen."""
+    made = main(**changes)
+    made["model"] = "claude-sonnet-4-6"
+    made["tools"] = made["tools"][:tools]
+    made["system"] = [
+        {"type": "text", "text": "Keep the rules. " * 240, "cache_control": {"type": "ephemeral"}}
+    ]
+    return made
+
+
+def test_the_models_minimum_is_held_against_what_it_reports():
+    bodies = [_marked(0), _marked(0)]
+    plain = _analysed_by_usage(bodies, {})
+    assert [r.reused_tokens > 0 for r in plain.requests] == [False, True]
+    total = plain.requests[0].prompt_tokens
+    fewer = _analysed_by_usage(bodies, {0: Usage(input_tokens=total * 3 // 4)})
+    assert fewer.requests[0].prompt_tokens == total * 3 // 4
+    assert fewer.requests[1].reused_tokens == 0
+    assert "M04" in [found.code for found in fewer.requests[1].findings]
+
+
+def _analysed_by_usage(bodies, usages):
+    exchanges = reporting(recorded(bodies), usages)
+    choice = choose("messages")
+    return summarise(analyse(exchanges, exchanges.__getitem__, choice), choice)
+
+
+def test_estimates_are_the_tokens_that_responses_report():
+    usages = {
+        0: Usage(input_tokens=40),
+        1: Usage(input_tokens=3, cache_read=500, cache_creation=200),
+        2: Usage(input_tokens=40, cache_read=700),
+    }
+    made = _analysed_by_usage(SESSION, usages)
+    first, *main_loop = (request.prompt_tokens for request in made.requests[:3])
+    assert first == 40
+    assert sum(main_loop) == pytest.approx(703 + 740, abs=1)
+    assert made.calibrated_usages == 3
+    assert not made.exact
+    plain = _analysed_by_usage(SESSION, {})
+    assert made.token_factors["main"] == pytest.approx(
+        1_443 / sum(plain.requests[n].prompt_tokens for n in (1, 2))
+    )
+    # The sub-agent asks the same model, and reports nothing.
+    assert made.token_factors["agent"] == made.token_factors["main"]
+
+
+_TURNS = st.lists(
+    st.tuples(
+        st.sampled_from([ANSWER, THOUGHT + ANSWER, f"\n\n{ANSWER}", "B-02."]),
+        st.sampled_from([ANSWER, f"{ANSWER}\n\n", THOUGHT + ANSWER, "", "No <|im_end|> here"]),
+        st.booleans(),
+    ),
+    min_size=1,
+    max_size=4,
+)
+_HEADS = st.tuples(st.sampled_from(["R1 " * 40, "R2 " * 40, "R1 R2 " * 300, ""]), st.integers(0, 2))
+_ENGINES = (
+    *("none", "llama.cpp:slots=1", "ollama", "mlx-lm", "lm-studio:trim=0", "vllm:capacity=600"),
+    *("sglang", "omlx", "vllm-mlx", "conversation-slots:slots=1", "openai"),
+)
+
+
+def test_what_was_taken_out_is_not_prefilled_again():
+    """With its tool back the prompt would be longer than it is."""
+    request = played([(chat(ASK, tools=2), None), (chat(ASK, tools=1), None)], "sglang")[1]
+    assert request.reused_tokens < request.prompt_tokens
+    assert request.reused_tokens + request.avoidable_tokens == request.prompt_tokens
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    turns=_TURNS,
+    heads=st.lists(_HEADS, min_size=5, max_size=5),
+    engine=st.sampled_from(_ENGINES),
+)
+def test_no_more_is_avoidable_than_was_prefilled(turns, heads, engine):
+    """Whatever changes on the way: tools and system text, replies, or the talk behind them."""
+    talk, sent = [ASK], []
+    for (reply, back, cut), (rules, tools) in zip(turns, heads, strict=False):
+        sent.append((chat(*talk, rules=rules, tools=tools), reply))
+        talk = [ASK] if cut else [*talk, said(back), MORE]
+    rules, tools = heads[-1]
+    sent.append((chat(*talk, rules=rules, tools=tools), None))
+    for request in played(sent, engine):
+        reached = request.reused_tokens + request.avoidable_tokens
+        assert 0 <= request.reused_tokens <= reached <= request.prompt_tokens
+        assert request.shared_tokens <= request.prompt_tokens
+        assert sum(tokens for *_, tokens in request.blamed) == request.avoidable_tokens
+        assert all(tokens > 0 for *_, tokens in request.blamed)
 
 
 def test_a_given_rate_is_taken_and_none_is_made_up():

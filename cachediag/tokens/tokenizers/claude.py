@@ -9,10 +9,13 @@ Source: https://docs.claude.com/en/docs/build-with-claude/token-counting
 """
 
 import re
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from cachediag.tokens.tokenizers.bytepairs import CUTS, BytePairs
 from cachediag.tokens.tokenizers.qwen import rank_encoding
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["Claude", "load", "scale_of"]
 
