@@ -99,8 +99,8 @@ def shortened(text: str, width: int = _SHOWN) -> str:
     """
     if len(text) <= width:
         return text
-    changing = text.find(_CHANGING)
-    start = max(0, min(changing - _LEAD, len(text) - width)) if changing >= 0 else 0
+    changing = max(0, text.find(_CHANGING))
+    start = min(max(0, changing - _LEAD), len(text) - width + 1)
     head = _CHANGING if start else ""
-    piece = text[start : start + width - 2]
-    return head + piece + (_CHANGING if start + len(piece) < len(text) else "")
+    end = start + width - len(head)
+    return head + (text[start:] if end >= len(text) else text[start : end - 1] + _CHANGING)
