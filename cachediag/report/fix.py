@@ -1,10 +1,12 @@
 """How it looks, and how it is written down, what rules have changed."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
 
 from cachediag.fix.tally import Tally
 from cachediag.model import Json
@@ -12,7 +14,7 @@ from cachediag.report.safe import printable
 from cachediag.report.style import DIM, GOOD, count, line
 from cachediag.rules.rule import RuleSet
 
-__all__ = ["TallyLine", "TallyReport", "document"]
+__all__ = ["AppliedReport", "TallyLine", "TallyReport", "document"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,28 @@ class TallyReport:
                 f"  {printable(rule.rule):<{width}}   {count(rule.requests, 'request'):>14}   ",
                 f"{count(rule.bytes, 'byte'):>14}",
             )
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedReport:
+    """What rules have changed in a session, and what to do next."""
+
+    session: str
+    tally: Tally
+    written: str | None
+    """The new session; None where nothing was written."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the session, what was changed, and the next command."""
+        requests = count(self.tally.requests, "request")
+        yield line((printable(self.session), "bold"), f"   {requests}")
+        yield TallyReport(self.tally)
+        yield Text()
+        if self.written is None:
+            yield line(("nothing was written", DIM))
+        else:
+            given = printable(shlex.quote(self.written))
+            yield line(("next   ", GOOD), f"cachediag analyze {given}")
 
 
 def _changed(tally: Tally) -> str:
