@@ -1,0 +1,500 @@
+// The engine: a splice of JSON text. Everything that no rule touches stays as it was.
+
+const { createHash } = require("node:crypto");
+
+const TALK = ["messages", "input"];
+const SYSTEM = ["system", "developer"];
+const MOST_LANES = 4096;
+// What Python takes for white space and for digits in a text.
+const SPACE = "\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+// Clients put what they add to the user's words between tags, as <system-reminder>.
+const TAGGED = new RegExp(`^[${SPACE}]*<[A-Za-z]`);
+// What marks an item of a numbered list belongs to its place, not to the item.
+const LINE = /(?:[ \t]*\p{Nd}+[.)][ \t]+)?(?<item>[^\n]+)/dgu;
+const ITEM = new RegExp(`[ \\t]*(?<item>[^,;|\\n]*[^,;|${SPACE}])`, "dgu");
+
+// ---- values and where they stand
+
+/** The tree of a JSON text: each value with its place. The text must be JSON. */
+function parsePlaces(text) {
+  const at = { position: 0 };
+  skipWhite(text, at);
+  return readValue(text, at, null, {});
+}
+
+function skipWhite(text, at) {
+  while (" \t\r\n".includes(text[at.position] ?? "x")) at.position += 1;
+}
+
+function readValue(text, at, up, where) {
+  const node = { text, up, start: at.position, end: 0, items: [], members: [], ...where };
+  const opening = text[at.position];
+  if (opening === '"') {
+    node.kind = "string";
+    at.position = stringEnd(text, at.position);
+  } else if (opening === "[" || opening === "{") {
+    node.kind = opening === "[" ? "array" : "object";
+    at.position += 1;
+    readInside(text, at, node);
+  } else {
+    node.kind = "other";
+    while (!" \t\r\n,]}".includes(text[at.position] ?? ",")) at.position += 1;
+  }
+  node.end = at.position;
+  return node;
+}
+
+function readInside(text, at, node) {
+  for (skipWhite(text, at); text[at.position] !== "]" && text[at.position] !== "}"; ) {
+    if (node.kind === "array") {
+      node.items.push(readValue(text, at, node, { index: node.items.length }));
+    } else {
+      const keyStart = at.position;
+      at.position = stringEnd(text, keyStart);
+      const key = JSON.parse(text.slice(keyStart, at.position));
+      skipWhite(text, at);
+      at.position += 1; // the colon
+      skipWhite(text, at);
+      node.members.push(readValue(text, at, node, { key, keyStart }));
+    }
+    skipWhite(text, at);
+    if (text[at.position] === ",") at.position += 1;
+    skipWhite(text, at);
+  }
+  at.position += 1;
+}
+
+function stringEnd(text, start) {
+  for (let at = start + 1; ; at += 1) {
+    at = text.indexOf('"', at);
+    if (at < 0) throw new SyntaxError(`a string at ${start} has no end`);
+    let back = at;
+    while (text[back - 1] === "\\") back -= 1;
+    if ((at - back) % 2 === 0) return at + 1;
+  }
+}
+
+/** A member of an object; of a repeated key the last, as decoders take it. */
+function member(node, name) {
+  return node.members.findLast((each) => each.key === name);
+}
+
+function rawOf(node) {
+  return node ? node.text.slice(node.start, node.end) : "";
+}
+
+function valueOf(node) {
+  return JSON.parse(rawOf(node));
+}
+
+function stringOf(node) {
+  return node?.kind === "string" ? valueOf(node) : "";
+}
+
+function pathOf(node) {
+  if (!node.up) return "";
+  if (node.up.kind === "array") return `${pathOf(node.up)}[${node.index}]`;
+  return `${pathOf(node.up)}.${JSON.stringify(node.key)}`;
+}
+
+/** The values that a value stands in, the outermost first, itself last. */
+function within(node) {
+  return node.up ? [...within(node.up), node] : [node];
+}
+
+/** The name of a tool: its own, or that of OpenAI's `function` in it. */
+function nameOf(item) {
+  return stringOf(member(member(item, "function") ?? item, "name"));
+}
+
+/** The values that a rule's path names: steps are a name, an index, `{every}`, `{name}`. */
+function places(root, steps) {
+  return steps.reduce((found, step) => found.flatMap((node) => children(node, step)), [root]);
+}
+
+function children(node, step) {
+  if (typeof step === "string") return [member(node, step)].filter(Boolean);
+  if (typeof step === "number") return node.items.slice(step, step + 1);
+  return step.every ? node.items : node.items.filter((item) => nameOf(item) === step.name);
+}
+
+// ---- texts and patterns
+
+/** The text of a string, a text block, or a message of one string; null of anything else. */
+function blockText(node) {
+  const text = node.kind === "string" ? node : (member(node, "text") ?? member(node, "content"));
+  return text?.kind === "string" ? valueOf(text) : null;
+}
+
+/** The place in a string's literal at which so many code units of its text are behind. */
+function offsetIn(literal, units) {
+  if (!literal.includes("\\")) return units;
+  let at = 0;
+  for (let unit = 0; unit < units; unit += 1) {
+    at += literal[at] !== "\\" ? 1 : literal[at + 1] === "u" ? 6 : 2;
+  }
+  return at;
+}
+
+function textPiece(node, start, end) {
+  const inside = node.text.slice(node.start + 1, node.end - 1);
+  const first = node.start + 1;
+  return { start: first + offsetIn(inside, start), end: first + offsetIn(inside, end) };
+}
+
+const expressions = new Map();
+
+function expression(source, flags) {
+  const key = `${flags} ${source}`;
+  if (!expressions.has(key)) expressions.set(key, new RegExp(source, flags));
+  return expressions.get(key);
+}
+
+/** Where the pieces that a pattern marks stand in a text, apart from one another. */
+function marked(match, text) {
+  const { atStart, head, source, tries } = match;
+  const pattern = expression(source, "duy");
+  const next = (from) => {
+    const found = atStart ? -1 : text.indexOf(`\n${head}`, from);
+    return found < 0 ? -1 : found + 1;
+  };
+  const found = [];
+  let start = text.startsWith(head) ? 0 : next(0);
+  for (let tried = 0, behind = 0; tried < tries && start >= 0; tried += 1) {
+    pattern.lastIndex = start;
+    const hit = start >= behind ? pattern.exec(text) : null;
+    if (hit) {
+      const piece = hit.length > 1 ? hit.indices[1] : hit.indices[0];
+      found.push(piece ?? [-1, -1]);
+      behind = hit.indices[0][1];
+    }
+    start = next(start);
+  }
+  return found;
+}
+
+function matchesWhole(match, text) {
+  if (!match?.atStart) return false;
+  const pattern = expression(`(?:${match.source})(?![\\s\\S])`, "uy");
+  pattern.lastIndex = 0;
+  return pattern.test(text);
+}
+
+function* pieces(node, match) {
+  if (node.kind !== "string") return;
+  const text = valueOf(node);
+  if (!match) {
+    yield [text, { start: node.start + 1, end: node.end - 1 }];
+    return;
+  }
+  for (const [start, end] of marked(match, text)) {
+    yield [text.slice(start, end), textPiece(node, start, end)];
+  }
+}
+
+// ---- who wrote what a rule is about to change
+
+function mayTouch(rule, node) {
+  const around = within(node);
+  if (around.length < 2 || !TALK.includes(around[1].key)) return true;
+  const role = roleAt(node);
+  if (SYSTEM.includes(role)) return true;
+  if (role === "assistant") return rule.action === "sort" && rule.by === "keys" && rule.arguments;
+  return role === "user" && rule.messages && isContext(around);
+}
+
+function roleAt(node) {
+  const message = within(node)[2];
+  return message ? stringOf(member(message, "role")) : "";
+}
+
+/** Whether a text of a user message is what the client wrote around the user's own words. */
+function isContext([, , message, content, block]) {
+  if (!content) return false;
+  const node = block ?? content;
+  const text = blockText(node);
+  if (text === null) return false;
+  if (TAGGED.test(text)) return true;
+  const before = message.up.items.slice(0, message.index);
+  return (
+    node.index !== undefined &&
+    !before.some((earlier) => roleAt(earlier) === "user") &&
+    node.up.items.some((other) => other.index > node.index && blockText(other) !== null)
+  );
+}
+
+// ---- the first values that were seen, by conversation
+
+function firstValue(sent, key, value) {
+  const lane = (sent.lane ??= laneOf(sent.root));
+  const values = sent.pins.get(lane) ?? new Map();
+  sent.pins.delete(lane);
+  sent.pins.set(lane, values);
+  if (sent.pins.size > MOST_LANES) sent.pins.delete(sent.pins.keys().next().value);
+  if (!values.has(key)) values.set(key, value);
+  return values.get(key);
+}
+
+/** What tells one conversation from another: model, whether there are tools, first user text. */
+function laneOf(root) {
+  const tools = !["", "[]", "null"].includes(rawOf(member(root, "tools")));
+  const talk = member(root, "messages") ?? member(root, "input");
+  const parts = [rawOf(member(root, "model")), tools, firstWords(talk)];
+  return createHash("sha256").update(JSON.stringify(parts)).digest("base64");
+}
+
+/** The newest text of the first user message, which a client's context stands before. */
+function firstWords(talk) {
+  if (talk?.kind !== "array") return rawOf(talk);
+  const first = talk.items.find((message) => rawOf(member(message, "role")) === '"user"');
+  const content = first && member(first, "content");
+  if (content?.kind !== "array") return rawOf(content);
+  return rawOf(content.items.map((block) => member(block, "text")).findLast(Boolean));
+}
+
+// ---- actions: each yields what is to be changed at a place
+
+function* dropBlock(sent, rule, node) {
+  // What has no content is no message.
+  if (node.index === undefined && (!node.up || node.up.up)) return;
+  const text = blockText(node);
+  if (text !== null && matchesWhole(rule.match, text)) {
+    yield { edits: [{ start: node.start, end: node.end, pieces: [] }], dropped: true };
+  }
+}
+
+function* replaceText(sent, rule, node) {
+  const value = rule.value ?? "";
+  for (const [piece, { start, end }] of pieces(node, rule.match)) {
+    if (piece !== value) {
+      yield { edits: [{ start, end, pieces: [JSON.stringify(value).slice(1, -1)] }] };
+    }
+  }
+}
+
+function* pinText(sent, rule, node) {
+  let number = 0;
+  for (const [, { start, end }] of pieces(node, rule.match)) {
+    const raw = node.text.slice(start, end);
+    const first = firstValue(sent, JSON.stringify([rule.id, pathOf(node), number]), raw);
+    if (first !== raw) yield { edits: [{ start, end, pieces: [first] }] };
+    number += 1;
+  }
+}
+
+function* keepInline(sent, rule, node) {
+  const role = member(node, "role");
+  const before = node.up?.kind === "array" ? node.up.items.slice(0, node.index) : [];
+  if (role && roleAt(node) === "system" && before.some((each) => roleAt(each) !== "system")) {
+    yield { edits: [{ start: role.start, end: role.end, pieces: ['"user"'] }] };
+  }
+}
+
+function* moveToEnd(sent, rule, node) {
+  if (!newest(sent)) return;
+  if (!rule.match) {
+    const inside = node.kind === "string" ? node : member(node, "text");
+    if (inside?.kind !== "string") return;
+    const moved = { start: inside.start + 1, end: inside.end - 1 };
+    yield { edits: [{ start: node.start, end: node.end, pieces: [] }], dropped: true, moved };
+    return;
+  }
+  for (const [piece, span] of pieces(node, rule.match)) {
+    const words = piece.replace(/^\n+/, "").replace(/\n+$/, "");
+    if (!words) continue;
+    const before = piece.indexOf(words);
+    const inside = node.text.slice(span.start, span.end);
+    const [start, end] = [before, before + words.length].map(
+      (units) => span.start + offsetIn(inside, units),
+    );
+    yield { edits: [{ ...span, pieces: [] }], moved: { start, end } };
+  }
+}
+
+function* sortValues(sent, rule, node) {
+  const by = rule.by ?? "name";
+  if (by === "keys") yield* sortKeys(node);
+  else if (by === "name") yield* sorted(node.items.map((item) => [nameOf(item), item]));
+  else yield* sortText(node, rule.match, by === "lines" ? LINE : ITEM);
+}
+
+function* sortKeys(node) {
+  yield* sorted(node.members.map((each) => [each.key, { start: each.keyStart, end: each.end }]));
+  for (const inner of [...node.members, ...node.items]) yield* sortKeys(inner);
+}
+
+function* sortText(node, match, item) {
+  if (node.kind !== "string") return;
+  const text = valueOf(node);
+  for (const [start, end] of match ? marked(match, text) : [[0, text.length]]) {
+    const found = [...text.slice(start, end).matchAll(item)].map((hit) => hit.indices.groups.item);
+    yield* sorted(
+      found.map(([from, to]) => [
+        text.slice(start + from, start + to),
+        textPiece(node, start + from, start + to),
+      ]),
+    );
+  }
+}
+
+/** The change that puts values in the order of their names; equal names keep theirs. */
+function* sorted(slots) {
+  const order = slots.map((_, number) => number);
+  order.sort((a, b) => byCodePoint(slots[a][0], slots[b][0]));
+  const edits = order.flatMap((taken, place) => {
+    const { start, end } = slots[place][1];
+    const from = slots[taken][1];
+    const piece = { start: from.start, end: from.end };
+    return taken === place ? [] : [{ start, end, pieces: [piece], isSlot: true }];
+  });
+  if (edits.length) yield { edits };
+}
+
+function byCodePoint(a, b) {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at += 1;
+  // Within a pair of surrogates the pair's first half is the same, and the second halves decide.
+  const [x, y] = [a, b].map((text) => (at < text.length ? text.codePointAt(at) : -1));
+  return x - y;
+}
+
+const ACTIONS = {
+  "drop-block": dropBlock,
+  replace: replaceText,
+  sort: sortValues,
+  "move-to-end": moveToEnd,
+  pin: pinText,
+  "keep-inline": keepInline,
+};
+
+// ---- the end of the newest message, where what was moved out of the prefix is put
+
+function newest({ root, protocol }) {
+  const talk = member(root, protocol === "responses" ? "input" : "messages");
+  if (!talk) return undefined;
+  if (talk.kind !== "array") return protocol === "responses" ? talk : undefined;
+  const last = talk.items.at(-1);
+  if (last && !["user", "assistant"].includes(roleAt(last))) return last;
+  return talk.items.findLast((message) => roleAt(message) === "user");
+}
+
+function tailEdits(sent, moved) {
+  const message = moved.length ? newest(sent) : undefined;
+  if (!message) return [];
+  if (message.index === undefined) {
+    const behind = ["}", ...newMessage(moved), "]"];
+    return [put(message.start, '[{"role":"user","content":'), put(message.end, ...behind)];
+  }
+  const content = member(message, "content");
+  if (roleAt(message) !== "user" || !content) return [put(message.end, ...newMessage(moved))];
+  const opening = `{"type":"${sent.protocol === "responses" ? "input_text" : "text"}","text":`;
+  const blocks = moved.flatMap((at) => [",", opening, '"', at, '"', "}"]);
+  if (content.kind !== "array") {
+    return [put(content.start, "[", opening), put(content.end, "}", ...blocks, "]")];
+  }
+  const last = content.items.at(-1);
+  return last ? [put(last.end, ...blocks)] : [put(content.start + 1, ...blocks.slice(1))];
+}
+
+function newMessage(moved) {
+  const texts = moved.flatMap((at, number) => (number ? ["\\n\\n", at] : [at]));
+  return [',{"role":"user","content":"', ...texts, '"}'];
+}
+
+function put(position, ...added) {
+  return { start: position, end: position, pieces: added };
+}
+
+// ---- the commas that go with values that were dropped
+
+function gapEdits(text, dropped) {
+  return [...new Set(dropped.map((node) => node.up))].flatMap((outer) => {
+    const values = outer.kind === "array" ? outer.items : outer.members;
+    const kept = values.findIndex((value) => !dropped.includes(value));
+    const firstKept = kept < 0 ? values.length : kept;
+    return values.flatMap((value, number) =>
+      dropped.includes(value) ? gaps(text, outer, values, number, firstKept) : [],
+    );
+  });
+}
+
+function gaps(text, outer, values, number, firstKept) {
+  const isMember = outer.kind === "object";
+  const { start, end } = values[number];
+  const before = number ? values[number - 1].end : outer.start + 1;
+  const next = values[number + 1];
+  const edits = [];
+  if (number >= firstKept || isMember) edits.push({ start: before, end: start, pieces: [] });
+  if (number < firstKept && next) {
+    const behind = isMember ? text.indexOf(",", end) + 1 : next.start;
+    edits.push({ start: end, end: behind, pieces: [] });
+  }
+  return edits;
+}
+
+// ---- changes, and the text that they make
+
+function meet(one, other) {
+  if (one.start === one.end || other.start === other.end) {
+    const [point, around] = one.start === one.end ? [one, other] : [other, one];
+    return around.start < point.start && point.start < around.end && !around.isSlot;
+  }
+  if (one.end <= other.start || other.end <= one.start) return false;
+  return !(holds(one, other) || holds(other, one));
+}
+
+function holds(outer, inner) {
+  const inside = outer.start <= inner.start && inner.end <= outer.end;
+  const same = outer.start === inner.start && outer.end === inner.end;
+  return Boolean(outer.isSlot) && inside && !same;
+}
+
+function addEdits(edits, added) {
+  if (added.some((one) => edits.some((other) => meet(one, other)))) return false;
+  edits.push(...added);
+  return true;
+}
+
+function written(text, span, edits) {
+  let position = span.start;
+  let made = "";
+  for (const edit of edits) {
+    const isInside = span.start <= edit.start && edit.end <= span.end;
+    // What was moved is not moved, or taken away, once more.
+    const isItself = edit.start === span.start && edit.end === span.end;
+    if (!isInside || isItself || edit.start < position) continue;
+    made += text.slice(position, edit.start);
+    for (const piece of edit.pieces) {
+      made += typeof piece === "string" ? piece : written(text, piece, edits);
+    }
+    position = edit.end;
+  }
+  return made + text.slice(position, span.end);
+}
+
+/**
+ * Apply rules to a request's JSON text.
+ *
+ * Every rule looks at the text as it was sent, so their order plays no part, but that where two
+ * would change the same piece the first one does. `pins` is a Map that remembers what `pin` keeps.
+ */
+function applyRules(text, protocol, rules, pins) {
+  const sent = { root: parsePlaces(text), protocol, pins };
+  const edits = [];
+  const dropped = [];
+  const moved = [];
+  for (const rule of rules.filter((each) => each.protocol === protocol)) {
+    for (const node of places(sent.root, rule.steps)) {
+      if (!mayTouch(rule, node)) continue;
+      for (const made of ACTIONS[rule.action](sent, rule, node)) {
+        if (!addEdits(edits, made.edits)) continue;
+        if (made.dropped) dropped.push(node);
+        if (made.moved) moved.push(made.moved);
+      }
+    }
+  }
+  addEdits(edits, gapEdits(text, dropped));
+  addEdits(edits, tailEdits(sent, moved));
+  edits.sort((a, b) => a.start - b.start || b.end - a.end);
+  return edits.length ? written(text, { start: 0, end: text.length }, edits) : text;
+}

@@ -1,0 +1,7 @@
+"""Where Node.js is."""
+
+import shutil
+
+__all__ = ["NODE"]
+
+NODE = shutil.which("node")
