@@ -10,6 +10,7 @@ from enum import Enum
 from pathlib import Path
 from typing import get_args
 
+from typer import Typer
 from typer.models import ArgumentInfo, ParameterInfo
 
 from cachediag.cli import app
@@ -34,12 +35,25 @@ Reports go to standard output, everything else to standard error. See [JSON](jso
 
 def reference() -> str:
     """The page as it should be."""
-    commands = sorted((str(c.name), c.callback) for c in app.registered_commands if c.callback)
-    listed = [f"- [`cachediag {name}`](#cachediag-{name}): {_help(c)[0]}" for name, c in commands]
+    commands = sorted(_commands(app), key=lambda command: command[0])
+    listed = [
+        f"- [`cachediag {name}`](#cachediag-{name.replace(' ', '-')}): {_help(c)[0]}"
+        for name, c in commands
+    ]
     parts = [_HEAD, "\n".join(listed)]
     for name, callback in commands:
         parts += _section(name, callback)
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def _commands(group: Typer, prefix: str = "") -> Iterator[tuple[str, Callable[..., object]]]:
+    """Every command with its name, those of groups too."""
+    for command in group.registered_commands:
+        if command.callback:
+            yield f"{prefix}{command.name}", command.callback
+    for inner in group.registered_groups:
+        if inner.typer_instance:
+            yield from _commands(inner.typer_instance, f"{inner.typer_instance.info.name} ")
 
 
 def _help(callback: Callable[..., object]) -> list[str]:

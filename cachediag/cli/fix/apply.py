@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 __all__ = ["apply"]
 
-_USAGE = "Such as: cachediag fix apply SESSION rules.toml -o fixed.cachediag"
+_USAGE = "Write: cachediag fix apply [SESSION] RULES.toml -o FILE"
 
 
 def apply(
     given: Annotated[
         list[str],
         typer.Argument(
-            metavar="[SESSION] RULES",
+            metavar="[SESSION] RULES.toml",
             help="A session, by default the newest recording, and a rule file.",
             show_default=False,
         ),
