@@ -197,12 +197,17 @@ def _pieces_after(rendered: Rendered, at: int) -> Iterator[tuple[int, int | None
 
 
 def _tokens_to(end: int, rendered: Rendered, tokens: TokenSequence, encoder: Encoder) -> int:
-    """Tokens of a prompt up to a character, as far as they end before it."""
-    number = max(0, bisect_right(rendered.starts, end) - 1)
-    texts = list(rendered.texts[:number])
-    if rest := end - rendered.starts[number]:
-        texts.append(rendered.segments[number].text[:rest])
-    return encoder.sequence(texts).shared(tokens)
+    """Tokens of a prompt up to a character, as far as they end before it; cheap near its end."""
+    at, left = len(tokens.chunks), rendered.starts[-1] - end
+    while left > 0:
+        at -= 1
+        left -= tokens.chunks[at].size
+    if not left:
+        return tokens.starts[at]
+    # So many characters of that chunk stand before it.
+    head = rendered.text[end + left : end]
+    inside = TokenSequence(encoder.chunks(head)).shared(TokenSequence([tokens.chunks[at]]))
+    return tokens.starts[at] + inside
 
 
 def _block(prompt: Prompt, rendered: Rendered, at: int) -> Block | None:

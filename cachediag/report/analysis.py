@@ -197,7 +197,8 @@ class AnalysisReport:
         if a.causes and a.engine == "none" and code == "-":
             cache = "--engine conversation-slots:slots=4"
             return {f"cachediag analyze{given}{options} {cache}": "the same with a cache"}
-        if code[0] in "PM":
+        if code[0] in "PM" or code in ("E05", "S11"):
+            # Two requests alone do not show what an engine did, or what a model replied.
             return explain
         shown = {f"cachediag diff{given}{self._costliest(code)}{options}": "see what changed"}
         return shown | (explain if code != "-" else {})

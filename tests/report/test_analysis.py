@@ -68,6 +68,13 @@ def test_an_engines_rule_is_explained() -> None:
     assert after == "next   cachediag explain P01   what it is, and what to do"
 
 
+def test_what_two_requests_do_not_show_is_explained_alone() -> None:
+    found = analysis(("S11", "messages[2].content", 80_000))
+    lost, after = conclusion(found)[-2:]
+    assert "\nS11, reply comes back changed in messages[2].content, costs all of them" in lost
+    assert after == "next   cachediag explain S11   what it is, and what to do"
+
+
 def test_a_command_is_never_cut() -> None:
     found = analysis(("V01", HEADER, 80_000))
     text = printed(AnalysisReport(found, "s", given="/a/very/long/path/" * 5))
