@@ -26,7 +26,9 @@ def block_text(body: bytes, place: Place) -> str | None:
     """The text of a string, a text block, or a message of one string; None of anything else."""
     if is_text(body, place):
         return text_at(body, place)
-    inside = member(body, place, "text") or member(body, place, "content")
+    # A tool's result has a content too, and is nobody's text.
+    name = "content" if member(body, place, "role") else "text"
+    inside = member(body, place, name)
     return text_at(body, inside) if inside and is_text(body, inside) else None
 
 

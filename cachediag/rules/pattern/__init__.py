@@ -51,7 +51,9 @@ class Compiled:
                 break
             match = expression.match(text, start) if start >= behind else None
             if match is not None:
-                found.append(match.span(1 if expression.groups else 0))
+                piece = match.span(1 if expression.groups else 0)
+                # The group may stand in an option that was not taken.
+                found += [piece] if piece[0] >= 0 else []
                 behind = match.end()
             start = self._next(text, start)
         return found

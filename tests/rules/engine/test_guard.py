@@ -42,6 +42,7 @@ BODY = json.dumps(
             {"role": "user", "content": "words"},
             {"role": "system", "content": "inline"},
             {"role": "tool", "content": REMINDER},
+            {"role": "user", "content": [{"type": "tool_result", "content": REMINDER}]},
         ],
     }
 ).encode()
@@ -76,6 +77,8 @@ def test_what_the_client_says_to_the_model_may_be_changed(path):
         ("messages[3].content", True),
         ("messages[4].content", False),
         ("messages[6].content", False),
+        ("messages[7].content[0]", False),
+        ("messages[7].content[0].content", False),
     ],
 )
 def test_in_the_talk_it_takes_the_flag_and_text_of_the_client(path, with_flag):

@@ -42,6 +42,10 @@ def test_the_start_of_the_text_is_no_start_of_a_line():
     assert found(r"^Id: (\d+)", "Id: 1\nId: 2") == ["1", "2"]
 
 
+def test_a_group_in_an_option_that_was_not_taken_marks_nothing():
+    assert found("^n: (?:a(b)|c)", "n: c\nn: ab\nn: c") == ["b"]
+
+
 def test_pieces_do_not_overlap():
     assert found("^a\na$", "a\na\na\na") == ["a\na", "a\na"]
 
