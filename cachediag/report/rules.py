@@ -56,7 +56,7 @@ class CheckReport:
             yield Text()
         yield from self._figures(options)
         for found in c.warnings:
-            yield from _objection(found, f"{symbols(options).cost} ", "yellow")
+            yield from _objection(found, f"{symbols(options).cost} ", "yellow", options)
             yield Text()
         yield from self._verdict(options)
 
@@ -99,7 +99,7 @@ class CheckReport:
     def _verdict(self, options: ConsoleOptions) -> Iterator[Text]:
         c = self.checked
         for found in c.refusals:
-            yield from _objection(found, f"{symbols(options).bad} refused: ", BAD)
+            yield from _objection(found, f"{symbols(options).bad} refused: ", BAD, options)
             yield Text()
         file = printable(self.file)
         if not c.safe:
@@ -150,13 +150,21 @@ def _told(rule: Rule, told: Told, options: ConsoleOptions) -> Iterator[Text]:
         yield line(f"    {each}")
 
 
-def _objection(found: Objection, sign: str, style: str) -> Iterator[Text]:
-    names = ", ".join(map(printable, found.rules))
-    yield Text.assemble((f"{sign}{names}", style), f": {printable(found.message)}")
+def _objection(found: Objection, sign: str, style: str, options: ConsoleOptions) -> Iterator[Text]:
+    head = f"{sign}{', '.join(map(printable, found.rules))}"
+    yield _wrapped(f"{head}: {printable(found.message)}", len(head), style, options)
     if found.request is not None:
         path = f", {printable(found.path)}" if found.path else ""
         yield line((f"  request {found.request}{path}", DIM))
-    yield Text.assemble("  ", ("fix   ", GOOD), found.remedy)
+    yield _wrapped(f"  fix   {found.remedy}", 8, GOOD, options, indent=8)
+
+
+def _wrapped(text: str, head: int, style: str, options: ConsoleOptions, *, indent: int = 2) -> Text:
+    """A sentence on as many lines as it takes, its first characters in a style."""
+    width = min(options.max_width, _COLUMNS)
+    made = Text("\n".join(wrap(text, width, subsequent_indent=" " * indent)))
+    made.stylize(style, 0, head)
+    return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,28 +71,35 @@ def shows_kind(rule: Rule, change: Change, sent: bytes) -> bool:
     """
     if rule.finding not in (*_VOLATILE, environment.CODE) or rule.action == "sort":
         return True
-    text = _text(sent, change.path) or change.before
-    start = max(0, text.find(change.before))
+    text, spans = _pieces(rule, change, sent)
     lines = text.splitlines()
-    first = text.count("\n", 0, start)
-    touched = range(first, first + change.before.count("\n") + 1)
-    if rule.finding == environment.CODE:
-        return any(environment.in_snapshot(lines, number) for number in touched)
-    return any(patterns.mask(line) != line for line in lines[touched.start : touched.stop])
+    for start, end in spans:
+        first = text.count("\n", 0, start)
+        touched = range(first, first + text.count("\n", start, end) + 1)
+        if rule.finding == environment.CODE:
+            shown = any(environment.in_snapshot(lines, number) for number in touched)
+        else:
+            shown = any(patterns.mask(line) != line for line in lines[first : touched.stop])
+        if shown:
+            return True
+    return False
 
 
 def _in_header(rule: Rule, change: Change, sent: bytes) -> bool:
+    text, spans = _pieces(rule, change, sent)
     if rule.action == "drop-block":
-        return _HEADER.fullmatch(change.before.rstrip()) is not None
-    text = _text(sent, change.path)
-    pattern = compiled(rule.pattern) if rule.pattern else None
-    spans = pattern.pieces(text) if pattern else [(0, len(text))]
+        return _HEADER.fullmatch(text.rstrip()) is not None
     headers = [header.span() for header in _HEADER.finditer(text)]
-    return all(
-        any(start <= a and b <= end for start, end in headers)
-        for a, b in spans
-        if text[a:b] == change.before
-    )
+    return all(any(start <= a and b <= end for start, end in headers) for a, b in spans)
+
+
+def _pieces(rule: Rule, change: Change, sent: bytes) -> tuple[str, list[tuple[int, int]]]:
+    """The text that a change is made in, and where in it what is changed stands."""
+    text = _text(sent, change.path)
+    if rule.action == "drop-block" or not text:
+        return change.before, [(0, len(change.before))]
+    pieces = compiled(rule.pattern).pieces(text) if rule.pattern else [(0, len(text))]
+    return text, [(a, b) for a, b in pieces if text[a:b] == change.before]
 
 
 def _place(body: bytes, path: str) -> Place | None:
