@@ -2,6 +2,8 @@
 
 import typer
 
+from cachediag.cli.rules import check, explain
+
 __all__ = ["app"]
 
 app = typer.Typer(
@@ -10,3 +12,5 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+app.command("check")(check.check)
+app.command("explain")(explain.explain)
