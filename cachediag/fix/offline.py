@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cachediag.errors import CachediagError, UsageError
-from cachediag.fix.protocols import protocol_of
+from cachediag.rules.protocols import protocol_of
 from cachediag.fix.tally import Tally
 from cachediag.model import Exchange
 from cachediag.rules.engine.apply import apply_rules

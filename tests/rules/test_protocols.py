@@ -1,6 +1,6 @@
 import pytest
 
-from cachediag.fix.protocols import protocol_of
+from cachediag.rules.protocols import protocol_of
 from cachediag.protocol.endpoint import endpoint_of
 
 
