@@ -57,8 +57,8 @@ class Place:
         return {name: self.at(name, span) for name, span in jsontext.members(self.body, self.span)}
 
 
-def top_level(body: bytes) -> dict[str, Span]:
-    """The spans of a body's top-level fields; of a repeated field the last.
+def top_level(body: bytes) -> Iterator[tuple[str, Span]]:
+    """A body's top-level fields with the spans of their values, in order, repeated fields too.
 
     Raises:
         InputError: the body is not a JSON object.
@@ -71,7 +71,7 @@ def top_level(body: bytes) -> dict[str, Span]:
             "not a request body: the JSON is no object",
             remedy="Give the JSON body of a /v1/messages or /v1/chat/completions request.",
         )
-    return dict(jsontext.members(body, root))
+    return jsontext.members(body, root)
 
 
 def block(

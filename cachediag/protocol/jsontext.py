@@ -21,6 +21,7 @@ __all__ = [
     "find",
     "items",
     "members",
+    "members_from",
     "path_at",
     "spelled",
     "step",
@@ -181,6 +182,32 @@ def members(body: bytes, span: Span) -> Iterator[tuple[str, Span]]:
             ) from None
         return _members_standard(body, span)
     return iter(_members_by_length(body, span, raws) or _members_standard(body, span))
+
+
+def members_from(body: bytes, position: int) -> tuple[int, list[tuple[str, Span]]] | None:
+    """What follows an item of an array that is a member of the body's object.
+
+    Args:
+        body: a body that is JSON up to there.
+        position: offset of the byte behind the item.
+
+    Returns:
+        The offset of the array's end, and the members behind it; None where they cannot be told
+        without what stands before.
+    """
+    # Whatever came before, the rest is as if it followed this.
+    before = b'{"":[0'
+    rest, shift = before + body[position:], position - len(before)
+    try:
+        raws = _object.decode(rest)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    found = _members_by_length(rest, whole(rest), raws)
+    if found is None:
+        return None
+    (_, array), *behind = found
+    moved = [(name, Span(span.start + shift, span.end + shift)) for name, span in behind]
+    return array.end + shift, moved
 
 
 def _members_by_length(

@@ -40,6 +40,7 @@ class Parser:
     def __init__(self) -> None:
         self._parts: dict[tuple[str, bytes], Part] = {}
         self._recent: dict[Field, deque[_Array]] = {}
+        self._talks: deque[_Array] = deque(maxlen=_RECENT)
 
     def parse(self, body: bytes, endpoint: Endpoint | None = None) -> Prompt:
         """Turn a request body into its blocks in cache order.
@@ -54,7 +55,8 @@ class Parser:
         Raises:
             InputError: the body is not JSON, or no request body of a known protocol.
         """
-        top = top_level(body)
+        opened = self._open(body)
+        top = dict(opened.members)
         if endpoint is None:
             endpoint = endpoint_of_body(
                 {name: jsontext.decode(body[at.start : at.end]) for name, at in top.items()}
@@ -80,14 +82,25 @@ class Parser:
                 run
                 for field in fields
                 if field.name in top
-                for run in self._runs(body, field, top[field.name])
+                for run in self._runs(opened, field, top[field.name])
             ),
             params=params,
             body=body,
         )
 
-    def _runs(self, body: bytes, field: Field, at: Span) -> Iterator[Run]:
-        opening = body[at.start : at.start + 1]
+    def _open(self, body: bytes) -> "_Body":
+        """The fields of a body; those of one that goes on from an earlier one, from there on."""
+        same = [talk for talk in self._talks if body.startswith(memoryview(talk.body)[: talk.base])]
+        known, shared = _longest(same, body)
+        if known is not None:
+            rest = jsontext.members_from(body, known.base + known.ends[shared - 1])
+            if rest is not None:
+                own = known.field.name, Span(known.base, rest[0])
+                return _Body(body, (*known.before, own, *rest[1]), known, shared)
+        return _Body(body, tuple(top_level(body)))
+
+    def _runs(self, body: "_Body", field: Field, at: Span) -> Iterator[Run]:
+        opening = body.raw[at.start : at.start + 1]
         if opening == b"n":
             return
         if opening != b"[":
@@ -95,7 +108,7 @@ class Parser:
                 raise InputError(
                     f"expected an array at byte {at.start}", remedy="Give a request body."
                 )
-            single = self._part(field, body[at.start : at.end])
+            single = self._part(field, body.raw[at.start : at.end])
             yield Run(field.section, field.name, (single,), at.start, (0,), None, field.is_messages)
             return
         array = self._array(body, field, at)
@@ -103,31 +116,30 @@ class Parser:
         if field.leads_with_system:
             leading = sum(1 for _ in takewhile(field.leads_with_system, array.parts))
         if leading:
-            yield _slice(array, field, at.start, "system", range(leading))
+            yield _slice(array, "system", range(leading))
         if leading < len(array.parts):
-            yield _slice(array, field, at.start, field.section, range(leading, len(array.parts)))
+            yield _slice(array, field.section, range(leading, len(array.parts)))
 
-    def _array(self, body: bytes, field: Field, at: Span) -> "_Array":
+    def _array(self, opened: "_Body", field: Field, at: Span) -> "_Array":
         """The parts of an array; those at the head that an array before had are taken from it."""
         recent = self._recent.setdefault(field, deque(maxlen=_RECENT))
-        known, known_array = 0, None
-        for earlier in recent:
-            shared = earlier.shared_parts(body, at)
-            if shared > known:
-                known, known_array = shared, earlier
-            if known and known + _NEARLY >= len(earlier.parts):
-                break
-        first = at.start if known_array is None else at.start + known_array.ends[known - 1]
+        body, known, shared = opened.raw, opened.known, opened.shared
+        if known is None or known.field is not field or known.base != at.start:
+            known, shared = _longest(recent, body, at)
+        first = at.start if known is None else at.start + known.ends[shared - 1]
         spans = list(jsontext.items_after(body, first, at))
         parts = tuple(self._part(field, body[span.start : span.end]) for span in spans)
         starts = tuple(span.start - at.start for span in spans)
         ends = tuple(span.end - at.start for span in spans)
-        if known_array is not None:
-            parts = known_array.parts[:known] + parts
-            starts = known_array.starts[:known] + starts
-            ends = known_array.ends[:known] + ends
-        made = _Array(body, at.start, parts, starts, ends)
+        if known is not None:
+            parts = known.parts[:shared] + parts
+            starts = known.starts[:shared] + starts
+            ends = known.ends[:shared] + ends
+        before = tuple(member for member in opened.members if member[1].start < at.start)
+        made = _Array(field, body, before, at.start, parts, starts, ends)
         recent.appendleft(made)
+        if field.is_messages:
+            self._talks.appendleft(made)
         return made
 
     def _part(self, field: Field, raw: bytes) -> Part:
@@ -138,10 +150,25 @@ class Parser:
 
 
 @dataclass(frozen=True, slots=True)
+class _Body:
+    """A body and its top-level fields, repeated ones too."""
+
+    raw: bytes
+    members: tuple[tuple[str, Span], ...]
+    known: "_Array | None" = None
+    """An array of an earlier body that begins as this one does, up to one of the array's items."""
+    shared: int = 0
+    """The items up to there."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Array:
     """An array of an earlier body: where its items stood, and what they became."""
 
+    field: Field
     body: bytes
+    before: tuple[tuple[str, Span], ...]
+    """The body's fields before it."""
     base: int
     parts: tuple[Part, ...]
     starts: tuple[int, ...]
@@ -170,19 +197,39 @@ class _Array:
         ends = self.base + size, at.start + size
         if self.body[ends[0] - _LOOK : ends[0]] != body[ends[1] - _LOOK : ends[1]]:
             return False
-        head = self.body[self.base : self.base + size]
+        head = memoryview(self.body)[self.base : self.base + size]
         behind = body[at.start + size : at.start + size + 1]
         return at.start + size < at.end and body.startswith(head, at.start) and behind in _BEHIND
 
 
-def _slice(array: _Array, field: Field, base: int, section: Section, numbers: range) -> Run:
-    everything = len(numbers) == len(array.parts)
+def _longest(
+    recent: Iterable[_Array], body: bytes, at: Span | None = None
+) -> tuple[_Array | None, int]:
+    """The array with most items at the head of another body's, and how many these are.
+
+    Args:
+        recent: arrays that were parsed before, the latest first.
+        body: the other body.
+        at: its array; None where each of the arrays begins where it begins in its own body.
+    """
+    found, most = None, 0
+    for earlier in recent:
+        shared = earlier.shared_parts(body, at or Span(earlier.base, len(body)))
+        if shared > most:
+            found, most = earlier, shared
+        if most and most + _NEARLY >= len(earlier.parts):
+            break
+    return found, most
+
+
+def _slice(array: _Array, section: Section, numbers: range) -> Run:
+    field, everything = array.field, len(numbers) == len(array.parts)
     taken = slice(numbers.start, numbers.stop)
     return Run(
         section=section,
         path=field.name,
         parts=array.parts if everything else array.parts[taken],
-        base=base,
+        base=array.base,
         starts=array.starts if everything else array.starts[taken],
         indexes=numbers,
         is_messages=field.is_messages,

@@ -1,10 +1,12 @@
 """A parser that remembers gives what one that does not gives."""
 
 import json
+import sys
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cachediag.errors import InputError
 from cachediag.protocol import Parser, parse
 
 _ITEMS = st.sampled_from(
@@ -36,6 +38,67 @@ def test_it_gives_the_same_prompts(bodies):
         assert remembering.params == alone.params
         for block in remembering.blocks:
             json.loads(body[block.start : block.end])
+
+
+_FIELDS = st.lists(
+    st.sampled_from(
+        [
+            ("model", "m"),
+            ("model", ["m"]),
+            ("messages", [7]),
+            ("messages", None),
+            ("system", [{"type": "text", "text": "s"}]),
+            ("tools", [{"name": "Read"}, {"name": "Write"}]),
+            ("", float("nan")),
+            ("stream", True),
+        ]
+    ),
+    max_size=3,
+)
+_ENDS = st.sampled_from(["}", "}", "}", "} \n", "", "}}", ',"a"}', "]}"])
+
+
+def _written(fields, layout):
+    comma, colon = layout
+    members = (json.dumps(name) + colon + json.dumps(value) for name, value in fields)
+    return comma.join(members)
+
+
+def _told(parse_, body, endpoint):
+    """All of a prompt, or why there is none."""
+    try:
+        prompt = parse_(body, endpoint)
+    except InputError as error:
+        return str(error)
+    runs = [
+        (run.path, run.base, run.starts, [part.raw for part in run.parts]) for run in prompt.runs
+    ]
+    return prompt.blocks, list(prompt.params.items()), runs
+
+
+@given(
+    _LAYOUT,
+    _FIELDS,
+    st.lists(_ITEMS, min_size=4, max_size=6),
+    st.lists(st.tuples(st.integers(0, 6), _FIELDS, _ENDS, st.sampled_from(["messages", "chat"]))),
+)
+@settings(max_examples=600, deadline=None)
+def test_a_body_that_goes_on_from_an_earlier_one_is_read_as_alone(layout, before, items, bodies):
+    parser = Parser()
+    for count, behind, end, endpoint in bodies:
+        fields = [*before, ("messages", items[:count]), *behind]
+        body = f"{{{_written(fields, layout)}{end}".encode("utf-8", "surrogatepass")
+        assert _told(parser.parse, body, endpoint) == _told(parse, body, endpoint)
+
+
+def test_of_a_body_that_goes_on_only_the_rest_is_looked_through(monkeypatch):
+    parser = Parser()
+    talk = b'{"model":"m","messages":[%s],"stream":true}'
+    parser.parse(talk % b'{"content":"a"}', "messages")
+    monkeypatch.setattr(sys.modules[Parser.__module__], "top_level", None)
+    longer = parser.parse(talk % b'{"content":"a"},{"content":"b"}', "messages")
+    assert [block.path for block in longer.blocks] == ["messages[0].content", "messages[1].content"]
+    assert longer.params == {"model": b'"m"', "stream": b"true"}
 
 
 def test_prompts_share_the_parts_that_are_the_same_to_the_byte():
