@@ -101,7 +101,8 @@ def analyze(  # noqa: PLR0917 - a parameter is an option
         if lane is None:
             arms = what_if(opened.exchanges(), opened.exchange, analysis, choice)
         given = shlex.quote(session) if session else ""
-        options = shlex.join(_named({"--profile": profile, "--model": model}))
+        named = _named({"--profile": profile, "--model": model})
+        options = shlex.join([*named, *(["--incoming"] if incoming else [])])
         out().print(AnalysisReport(analysis, opened.name, arms, given, options))
     else:
         _rows(analysis.requests, format_)

@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 
 from cachediag.cli import app
 from cachediag.model import Exchange, ExchangeInfo, Json, Usage
+from cachediag.rules.file import write_rules
+from cachediag.rules.rule import Rule, RuleSet
 from cachediag.session import Session
 
 ROOT = Path(__file__).parents[2]
@@ -62,9 +64,9 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "two"
 
 
-def keys(*words: str) -> set[str]:
+def keys(*words: str, code: int = 0) -> set[str]:
     done = CliRunner().invoke(app, [*words, "--format", "json"], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
+    assert done.exit_code == code, done.output
     return set(produced(json.loads(done.stdout)))
 
 
@@ -100,8 +102,56 @@ def test_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert keys("demo") == of_the_demo | below("findings[]", documented("Findings"))
 
 
+def test_what_rules_change(session: str, tmp_path: Path) -> None:
+    rule = Rule("sort-tools", "O01", "sort", "messages", "tools", by="name")
+    path = tmp_path / "rules.toml"
+    path.write_text(write_rules(RuleSet((rule,))), encoding="utf-8")
+    assert keys("fix", "apply", session, str(path), "--dry-run") == documented("cachediag.fix/1")
+
+
 def test_an_analysis(session: str) -> None:
     expected = documented("cachediag.analysis/1") | below(
         "requests[].findings[]", documented("Findings")
     )
     assert keys("analyze", session, "--profile", "vllm-mlx@0.2.6") == expected
+
+
+RULES = """
+version = 1
+[[rule]]
+id = "strip-header"
+finding = "V01"
+action = "drop-block"
+protocol = "messages"
+path = "system[0]"
+pattern = '\\Ax-anthropic-billing-header:[^\\n]{1,400}\\z'
+
+[[rule]]
+id = "still-header"
+finding = "V01"
+action = "replace"
+protocol = "messages"
+path = "system[0].text"
+pattern = '\\Ax-anthropic-billing-header: [ -~]{1,200}cch=([0-9a-f]{5});'
+value = "00000"
+
+[[rule]]
+id = "late"
+finding = "V02"
+action = "move-to-end"
+protocol = "messages"
+path = "system[9].text"
+pattern = '\\AToday is [0-9]{4}'
+"""
+
+
+def test_rules_tried_on_a_session(session: str, tmp_path: Path) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text(RULES, encoding="utf-8")
+    of_objections = documented("Objections")
+    expected = documented("cachediag.rules-check/1")
+    expected |= below("refusals[]", of_objections) | below("warnings[]", of_objections)
+    words = ("rules", "check", session, str(file), "--profile", "vllm-mlx@0.2.6")
+    # The two rules for the header meet.
+    assert keys(*words, code=1) == expected
+    assert keys("rules", "explain", session, str(file)) == documented("cachediag.rules-explain/1")
