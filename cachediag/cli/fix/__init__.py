@@ -2,7 +2,7 @@
 
 import typer
 
-from cachediag.cli.fix import apply, strip
+from cachediag.cli.fix import apply, env, status, strip
 
 __all__ = ["app"]
 
@@ -14,3 +14,5 @@ app = typer.Typer(
 )
 app.command("strip", context_settings=strip.CONTEXT_SETTINGS)(strip.strip)
 app.command("apply")(apply.apply)
+app.command("env")(env.env)
+app.command("status")(status.status)
