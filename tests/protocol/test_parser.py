@@ -15,6 +15,7 @@ _ITEMS = st.sampled_from(
         {"role": "user", "content": [{"type": "text", "text": "a"}]},
         {"role": "assistant", "content": "\ud800é"},
         {"role": "system", "content": "b"},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "c"}]},
         7,
         77,
         "x",
@@ -76,17 +77,21 @@ def _told(parse_, body, endpoint):
     return prompt.blocks, list(prompt.params.items()), runs
 
 
-@given(
-    _LAYOUT,
+_BODIES = st.tuples(
+    st.integers(0, 4),
+    st.lists(_ITEMS, max_size=2),
     _FIELDS,
-    st.lists(_ITEMS, min_size=4, max_size=6),
-    st.lists(st.tuples(st.integers(0, 6), _FIELDS, _ENDS, st.sampled_from(["messages", "chat"]))),
+    _ENDS,
+    st.sampled_from(["messages", "chat"]),
 )
-@settings(max_examples=600, deadline=None)
+
+
+@given(_LAYOUT, _FIELDS, st.lists(_ITEMS, max_size=4), st.lists(_BODIES, max_size=6))
+@settings(max_examples=1000, deadline=None)
 def test_a_body_that_goes_on_from_an_earlier_one_is_read_as_alone(layout, before, items, bodies):
     parser = Parser()
-    for count, behind, end, endpoint in bodies:
-        fields = [*before, ("messages", items[:count]), *behind]
+    for count, more, behind, end, endpoint in bodies:
+        fields = [*before, ("messages", [*items[:count], *more]), *behind]
         body = f"{{{_written(fields, layout)}{end}".encode("utf-8", "surrogatepass")
         assert _told(parser.parse, body, endpoint) == _told(parse, body, endpoint)
 
