@@ -14,6 +14,7 @@ from cachediag.cli.options import (
     source,
 )
 from cachediag.cli.rules.given import given_files
+from cachediag.errors import UsageError
 
 __all__ = ["check"]
 
@@ -59,6 +60,8 @@ def check(
     from cachediag.rules.file import read_rules
 
     words = given_files(given, _USAGE)
+    if words.number is not None:
+        raise UsageError("rules are checked against a whole session", remedy=_USAGE)
     ruleset = read_rules(words.file)
     opened = source(words.session, incoming=True)
     choice = choose(
