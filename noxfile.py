@@ -75,6 +75,7 @@ def docs(session: nox.Session) -> None:
     session.install(".", *_group("docs"))
     session.run("python", "docs/generate_cli.py")
     session.run("python", "docs/generate_examples.py")
+    session.run("python", "docs/generate_rules_schema.py")
     session.run("mkdocs", "build", "--strict", *session.posargs, env={"NO_MKDOCS_2_WARNING": "1"})
 
 

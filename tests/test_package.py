@@ -54,6 +54,11 @@ def test_the_wheel_holds_the_addons(wheel: Mapping[str, bytes]) -> None:
     assert {name: wheel[f"cachediag/addons/{name}"] for name in addons} == addons
 
 
+def test_the_wheel_holds_the_schema_of_rule_files(wheel: Mapping[str, bytes]) -> None:
+    schema = (ROOT / "docs" / "rules.schema.json").read_bytes()
+    assert wheel["cachediag/rules/rules.schema.json"] == schema
+
+
 def test_the_wheel_holds_nothing_else(wheel: Mapping[str, bytes]) -> None:
     info = f"cachediag-{cachediag.__version__}.dist-info"
     assert {name.split("/")[0] for name in wheel} == {"cachediag", info}

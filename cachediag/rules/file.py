@@ -18,13 +18,17 @@ _MOST_BYTES = 256_000
 _MOST_DOTS = 100
 _NEW = "Make one from a session: cachediag rules new -o rules.toml"
 _POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)\Z")
-_ONCE = "A field stands once in each rule, and each rule begins with [[rule]]."
 _QUOTES = "Close the text with the quotes that it begins with, on the same line."
+_ONCE = "A field stands once in each rule, and each rule begins with [[rule]]."
 _MENDS = {
     "Unescaped": r"Single quotes keep backslashes as they are: pattern = '\Acch=[0-9a-f]{5}'.",
     "Invalid value": "Put texts between quotes; numbers, true and false stand without.",
-    **dict.fromkeys(("Cannot overwrite", "Cannot declare"), _ONCE),
-    **dict.fromkeys(("Expected \"'", "Illegal character '\\n'", "Unterminated"), _QUOTES),
+    "Unterminated": _QUOTES,
+    "Expected \"'": _QUOTES,
+    r"Illegal character '\n'": _QUOTES,
+    r"Found invalid character '\n'": _QUOTES,
+    "Cannot overwrite": _ONCE,
+    "Cannot declare": _ONCE,
 }
 _PLAIN_MEND = "Write a field a line as name = value, each rule under a line [[rule]]."
 
@@ -69,7 +73,8 @@ def parse_rules(text: str, where: str) -> RuleSet:
         InputError: it is no rule file. Says the line, the rule and the mend.
     """
     _check_size(len(text), where)
-    data = _decoded(text.replace("\r\n", "\n"), where)
+    text = text.replace("\r\n", "\n")
+    data = _decoded(text, where)
     try:
         return fit(data)
     except Misfit as misfit:

@@ -108,7 +108,8 @@ class Lines:
         return path
 
     def _add(self, path: Path, content: Json, line: int) -> None:
-        self._found.setdefault(path, line)
+        for size in range(1, len(path) + 1):
+            self._found.setdefault(path[:size], line)
         if len(path) >= _DEEPEST:
             return
         if isinstance(content, dict):

@@ -51,7 +51,7 @@ FLAGS = ("enabled", "messages", "arguments")
 
 
 class EvidenceTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a rule was made from; the fields of `Evidence`."""
+    """What a rule was made from. Plays no part in applying it."""
 
     requests: Annotated[
         int, Meta(ge=0, description="Requests of the session that showed the finding.")
@@ -66,7 +66,7 @@ class EvidenceTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class RuleTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A `[[rule]]` of the file; the fields of `Rule`."""
+    """A rule: one change, where it applies, and why it is there."""
 
     id: Annotated[
         str,
@@ -137,8 +137,7 @@ class RuleTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         Meta(description="Whether sort may change the arguments that the model generated."),
     ] = False
     evidence: Annotated[
-        EvidenceTable,
-        Meta(description="What it was made from. Plays no part in applying it."),
+        EvidenceTable, Meta(description="What it was made from. Plays no part in applying it.")
     ] = msgspec.field(default_factory=EvidenceTable)
 
     def rule(self) -> Rule:
@@ -149,7 +148,7 @@ class RuleTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class FileTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The whole of a rule file."""
+    """A file of rules that change what a client sends."""
 
     version: Annotated[Literal[1], Meta(description="The version of the format.")]
     profile: (
@@ -176,6 +175,9 @@ def _given(table: msgspec.Struct) -> dict[str, Any]:
 def json_schema() -> Json:
     """The JSON Schema of a rule file, for editors."""
     schema = msgspec.json.schema(FileTable)
+    for definition in schema["$defs"].values():
+        # They are the names of classes here.
+        del definition["title"]
     schema["$defs"]["RuleTable"]["allOf"] = [*_needed(), *_refused()]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -38,9 +38,10 @@ class Problem:
 
 
 def did_you_mean(word: str, known: Sequence[str]) -> str:
-    """A sentence with the known words that are like one; empty where none is."""
-    near = difflib.get_close_matches(word, known, n=2, cutoff=0.6)
-    return f"Did you mean {' or '.join(near)}? " if near else ""
+    """A sentence with the known word that is most like one; empty where none is."""
+    lowered = {each.lower(): each for each in known}
+    near = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
+    return f"Did you mean {lowered[near[0]]}? " if near else ""
 
 
 def problems(rule: Rule) -> Iterator[Problem]:

@@ -15,7 +15,7 @@ _WIDTH = 96
 _USE = """\
 Read each rule before you use it; enabled = false sets one aside. Then
 
-    cachediag rules check SESSION FILE                 what they save, and what speaks against them
+    cachediag rules check SESSION FILE                 what they save, what speaks against them
     cachediag fix strip --rules FILE --upstream URL    apply them to what a client sends
 """
 
