@@ -1,0 +1,73 @@
+"""How the rules that were made from a session are told of."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+from cachediag.findings import load
+from cachediag.report.safe import printable
+from cachediag.report.style import BAD, DIM, GOOD, Paragraph, commands, count, line
+from cachediag.rules.generate import Generated
+from cachediag.rules.rule import Rule
+
+__all__ = ["NewRulesReport"]
+
+
+@dataclass(frozen=True, slots=True)
+class NewRulesReport:
+    """What was made, and what to do next."""
+
+    generated: Generated
+    session: str
+    given: str
+    """How the session was named in the command; empty for the newest."""
+    file: str | None
+    """The rule file; None where it was printed."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the report's lines."""
+        rules = self.generated.ruleset.rules
+        if not self.generated.requests:
+            what = f"No prefix of {printable(self.session)} is broken: no rule is needed."
+            yield Paragraph(what, GOOD)
+            return
+        yield Text(self._answer(), "" if rules else BAD, overflow="fold")
+        width = max((len(rule.id) for rule in rules), default=0)
+        yield from (_row(rule, width) for rule in rules)
+        if self.generated.remarks:
+            yield Text()
+        for remark in self.generated.remarks:
+            yield Paragraph(printable(remark), DIM)
+        yield Text()
+        yield from commands(self._next())
+
+    def _answer(self) -> str:
+        rules, enabled = self.generated.ruleset.rules, len(self.generated.ruleset.enabled)
+        broken = f"for the prefixes broken in {count(self.generated.requests, 'request')}"
+        if not rules:
+            return f"no rule {broken}"
+        if len(rules) == 1:
+            state = "enabled" if enabled else "not enabled"
+        else:
+            state = f"{'all' if enabled == len(rules) else enabled or 'none'} enabled"
+        where = f" in {printable(self.file)}" if self.file else ""
+        return f"{count(len(rules), 'rule')}{where}, {state}, {broken}"
+
+    def _next(self) -> dict[str, str]:
+        given = printable(self.given)
+        if not self.generated.ruleset.rules:
+            return {f"cachediag diff {given}".rstrip(): "see what broke them"}
+        words = ("cachediag rules check", given, printable(self.file or "rules.toml"))
+        return {" ".join(filter(None, words)): "what they save, and whether they are safe"}
+
+
+def _row(rule: Rule, width: int) -> Text:
+    about = "" if rule.evidence.exact else "about "
+    saved = f"{about}{rule.evidence.tokens_saved:,} tokens" if rule.evidence.tokens_saved else ""
+    title = f"{rule.finding} {load(rule.finding).title}"
+    state = "" if rule.enabled else "not enabled: see the file"
+    parts = (title, count(rule.evidence.requests, "request"), saved, state)
+    shown = "   ".join(part for part in parts if part)
+    return line(f"  {printable(rule.id):<{width}}   ", (shown, DIM))
