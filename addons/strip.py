@@ -8,7 +8,7 @@ The file is read again when it changes. Give `-s capture.py` before it to record
 import logging
 from pathlib import Path
 
-from mitmproxy import ctx, exceptions
+from mitmproxy import ctx
 from mitmproxy.addonmanager import Loader
 from mitmproxy.log import ALERT
 
@@ -22,7 +22,7 @@ logger = logging.getLogger("cachediag")
 tally = Tally()
 
 
-class Settings:
+class RuleFile:
     """Adds the option `cachediag_rules`, and tells at the end what was changed."""
 
     def __init__(self) -> None:
@@ -39,7 +39,8 @@ class Settings:
             try:
                 self._watched = WatchedRules(Path(file).expanduser(), logger.warning)
             except CachediagError as error:
-                raise exceptions.OptionsError(str(error)) from error
+                # At the start mitmproxy ends where an error is logged.
+                logger.error("%s", error)  # noqa: TRY400 - the line says it all
 
     def rules(self) -> RuleSet:
         """The rules as they stand in the file now; none without one."""
@@ -51,5 +52,5 @@ class Settings:
             logger.log(ALERT, "%s: %s requests, %s bytes", rule.rule, rule.requests, rule.bytes)
 
 
-settings = Settings()
-addons = [settings, Strip(settings.rules, tell=logger.warning, tally=tally, guest=True)]
+rule_file = RuleFile()
+addons = [rule_file, Strip(rule_file.rules, tell=logger.warning, tally=tally, guest=True)]

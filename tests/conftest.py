@@ -1,14 +1,21 @@
-"""A loopback server whose answers a test writes byte by byte."""
+"""A loopback server whose answers a test writes byte by byte, and a mitmdump with our scripts."""
 
+import os
+import signal
 import socket
 import ssl
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+ROOT = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
@@ -126,3 +133,54 @@ def _body(handler: BaseHTTPRequestHandler, headers: Mapping[str, str]) -> bytes:
         handler.rfile.readline()
     handler.rfile.readline()
     return body
+
+
+@dataclass(frozen=True)
+class Mitmdump:
+    """A mitmdump that is running."""
+
+    process: "subprocess.Popen[str]"
+    port: int
+    said: str
+    """Up to the line in which it names the port."""
+
+    def ended(self) -> str:
+        """End it by Ctrl-C; give what it said."""
+        self.process.send_signal(signal.SIGINT)
+        said, _ = self.process.communicate(timeout=20)
+        assert self.process.returncode == 0
+        return said
+
+
+@pytest.fixture
+def mitmdump(tmp_path: Path) -> Iterator[Callable[..., Mitmdump]]:
+    """Start mitmdump: `mitmdump("capture.py", *options)`."""
+    running: list[subprocess.Popen[str]] = []
+
+    def start(script: str, *options: str) -> Mitmdump:
+        command = "from mitmproxy.tools.main import mitmdump; mitmdump()"
+        confdir = f"confdir={tmp_path / 'confdir'}"
+        listen = ["--listen-host", "127.0.0.1", "-p", "0", "--set", confdir]
+        scripts = ["-s", str(ROOT / "addons" / script)]
+        process = subprocess.Popen(
+            [sys.executable, "-c", command, *scripts, *listen, *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=os.environ | {"PYTHONPATH": str(ROOT), "CACHEDIAG_HOME": str(tmp_path / "home")},
+        )
+        running.append(process)
+        assert process.stdout is not None
+        said = ""
+        for line in process.stdout:
+            said += line
+            if " listening at " in line:
+                return Mitmdump(process, int(line.rstrip(" .\n").rpartition(":")[2]), said)
+        raise AssertionError(f"mitmdump ended: {process.wait()}\n{said}")
+
+    yield start
+    for process in running:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
