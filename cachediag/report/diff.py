@@ -14,7 +14,15 @@ from cachediag.model import Excerpt, Finding
 from cachediag.report.safe import printable
 from cachediag.report.style import BAD, DIM, GOOD, Symbols, count, line, symbols
 
-__all__ = ["DiffReport", "FindingReport", "evidence", "harmless_line", "spread", "title"]
+__all__ = [
+    "NEW_RULES",
+    "DiffReport",
+    "FindingReport",
+    "evidence",
+    "harmless_line",
+    "spread",
+    "title",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +47,13 @@ class FindingReport:
             yield line("  ", (", ".join(place), DIM))
         yield from evidence(found.before, found.after, signs)
         yield line("  ", found.message)
-        fix = found.fix or catalogue.load(found.code).fix
-        if fix:
-            yield line("  ", ("fix   ", GOOD), fix)
+        page = catalogue.load(found.code)
+        fixes = [NEW_RULES if page.rule else "", found.fix or page.fix]
+        for number, fix in enumerate(filter(None, fixes)):
+            yield line("  ", ("or    " if number else "fix   ", GOOD), fix)
+
+
+NEW_RULES = "cachediag rules new -o rules.toml"
 
 
 def title(code: str) -> str:

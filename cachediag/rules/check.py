@@ -33,7 +33,8 @@ class RuleOutcome:
     """Bytes of the bodies as sent that it removes, replaces or moves."""
     tokens_saved: int = 0
     """Tokens that need not be prefilled again with this rule alone, if each request reuses the
-    longest prefix that it shares with any earlier one. Negative where there are more."""
+    longest prefix that it shares with any earlier one; of a hosted cache, which reuses prefixes
+    at breakpoints alone, what its model reuses. Negative where there are more."""
     tokens_added: int = 0
     """What it saves beside the others: how much fewer it would be without it."""
     reuse_gained: int = 0
@@ -118,7 +119,7 @@ def check(exchanges: Iterable[Exchange], ruleset: RuleSet, choice: Choice) -> Ch
     if choice.engine_name == "none":
         engines.append(KEEPS_CACHE)
     replay = Replay(ruleset.enabled, choice, engines)
-    tally = _Tally(replay, Refusals(ruleset.enabled))
+    tally = _Tally(replay, Refusals(ruleset.enabled), -1 if choice.is_hosted else 0)
     for each in _replayed(exchanges, replay, tally):
         tally.add(each)
     return tally.outcome(ruleset, choice)
@@ -155,6 +156,8 @@ class _Tally:
 
     replay: Replay
     refusals: Refusals
+    saves_at: int
+    """Which of the gains are called savings: those of the shared prefix, or of the last cache."""
     unread: int = 0
     requests: int = 0
     touched: int = 0
@@ -204,6 +207,7 @@ class _Tally:
                 requests=self.requests,
                 prompt_tokens=before[0],
                 cache=engines[-1],
+                saves_at=self.saves_at,
             )
         )
         return Checked(
@@ -240,8 +244,8 @@ class _Tally:
             requests=seen.requests,
             places=seen.places,
             size=seen.size,
-            tokens_saved=alone[0],
-            tokens_added=gains[self.replay.all][0] - gains[others][0],
+            tokens_saved=alone[self.saves_at],
+            tokens_added=gains[self.replay.all][self.saves_at] - gains[others][self.saves_at],
             reuse_gained=alone[-1],
             told=seen.telling.told(),
         )

@@ -35,11 +35,17 @@ class Outcome:
     prompt_tokens: int
     cache: str
     """The last cache's name."""
+    saves_at: int = 0
+    """Which of the gains are called savings."""
 
     def gain(self, names: Names, at: int) -> int:
         """Tokens saved by some rules."""
         row = self.gains.get(names, ())
         return row[at] if row else 0
+
+    def saved(self, names: Names, others: Names) -> int:
+        """Tokens that some rules save against others."""
+        return self.gain(names, self.saves_at) - self.gain(others, self.saves_at)
 
     def lost(self, names: Names, others: Names) -> int:
         """Tokens that some rules cost against others, beyond what is rounding."""
@@ -167,9 +173,9 @@ class Refusals:
         everything = frozenset(rule.id for rule in self.rules)
         for rule in self.rules:
             requests = outcome.touched.get(rule.id, 0)
-            without = outcome.gain(everything - {rule.id}, 0)
             saved = max(
-                outcome.gain(frozenset((rule.id,)), 0), outcome.gain(everything, 0) - without
+                outcome.saved(frozenset((rule.id,)), frozenset()),
+                outcome.saved(everything, everything - {rule.id}),
             )
             if not requests:
                 self._warn("never-fires", rule, _never(rule), _look_again(rule))

@@ -27,7 +27,7 @@ def test_what_is_saved_what_is_told_and_that_it_is_safe():
     made = tried(rotating(), DROP, OFF)
     saved, size = made.rules[0].tokens_saved, made.rules[0].size
     (none, kept), (before, after) = made.caches, made.shared_tokens
-    assert none.hit_rates == (0, 0)
+    assert none.reused_tokens == (0, 0)
     right = f"+{saved:,} tokens"
     assert report(DROP, OFF).splitlines() == [
         "rules.toml against 2026-11-29-2341   4 requests",

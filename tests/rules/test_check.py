@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from cachediag.analysis.analyze import analyse
+from cachediag.analysis.choice import choose
 from cachediag.errors import InputError
 from cachediag.rules.check import check
 from cachediag.rules.rule import Rule, RuleSet
@@ -309,3 +310,19 @@ def test_a_session_without_requests_is_safe_and_empty():
     checked = tried([], DROP)
     assert (checked.requests, checked.safe) == (0, True)
     assert checked.caches[0].hit_rates == (0.0, 0.0)
+
+
+def test_a_hosted_cache_saves_what_it_reuses():
+    bodies = rotating()
+    # Long enough to be cached at all.
+    for made in bodies:
+        made["system"][1]["text"] = "\n".join(f"{n}. {RULES}" for n in range(80))
+    played = choose("messages", profile_spec="anthropic")
+    checked = check(recorded(bodies), RuleSet((DROP,)), played)
+    (cache,) = checked.caches
+    # The system block is the only one that is marked; the tools before it were shared before.
+    assert cache.reused_tokens[0] == 0
+    rule = checked.rules[0]
+    assert rule.tokens_saved == rule.reuse_gained
+    # What was taken out is not found either.
+    assert 0 <= rule.tokens_saved - cache.reused_tokens[1] < 3 * 60

@@ -5,11 +5,9 @@ import pytest
 from cachediag.rules.refusals import Outcome, Refusals
 from tests.rules.checking import CCH, DROP
 
-BOTH, ONE, NONE = (
-    frozenset(("strip-header", "still-cch")),
-    frozenset(("strip-header",)),
-    frozenset(),
-)
+NONE: frozenset[str] = frozenset()
+ONE = frozenset(("strip-header",))
+BOTH = ONE | {"still-cch"}
 
 
 def outcome(gains, requests=10, prompt_tokens=10_000):
