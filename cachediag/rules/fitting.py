@@ -72,6 +72,8 @@ def fit(data: dict[str, Json]) -> RuleSet:
         Misfit: it is no rule file, or a rule in it cannot be.
     """
     _check_version(data)
+    if not data.keys() <= set(_FIELDS["file"]):
+        raise _unknown((), data)
     try:
         ruleset = msgspec.convert(data, FileTable).ruleset()
     except msgspec.ValidationError as error:
@@ -124,6 +126,9 @@ def _misfit(data: dict[str, Json], said: str) -> Misfit:
     path: Path = tuple(step[1] or int(step[2]) for step in steps)
     what, value = said[: at.start()] if at else said, _value(data, path)
     types = _TYPES.match(what)
+    if not path:
+        # Nothing that is at the top can be wrong any more, unless msgspec has other words for it.
+        return Misfit((), said, "Write a field a line as name = value, as in docs/rules.md.")
     if what.startswith("Object contains unknown field"):
         misfit = _unknown(path, value)
     elif what.startswith("Object missing required field"):
@@ -165,8 +170,8 @@ def _wrong_type(path: Path, expected: str, got: str) -> Misfit:
         return Misfit(path, "a rule must be a table", "Begin each with a line [[rule]].")
     name = next(step for step in reversed(path) if isinstance(step, str))
     what = f"{name}[{path[-1]}]" if isinstance(path[-1], int) else name
-    message = f"{what} must be {_KINDS[expected]}, not {_KINDS.get(got, f'a {got}')}"
-    return Misfit(path, message, _MENDS[expected].format(name=what))
+    message = f"{what} must be {_KINDS.get(expected, expected)}, not {_KINDS.get(got, f'a {got}')}"
+    return Misfit(path, message, _MENDS.get(expected, _MENDS["str"]).format(name=what))
 
 
 def _wrong_value(path: Path, value: Json, what: str) -> Misfit:

@@ -1,5 +1,6 @@
 """A rule file is read as it says, or refused with the line, the rule and the mend."""
 
+import json
 import os
 import time
 from contextlib import suppress
@@ -393,6 +394,15 @@ def test_an_action_has_what_it_needs(
     )
     assert error.remedy is not None
     assert remedy in error.remedy
+
+
+@pytest.mark.parametrize("name", ["x` - at `$.rule[9]", "x` - at `$", "`", "a.b", "\x7f", "é"])
+def test_a_name_that_is_made_to_confuse_is_told_as_unknown(name: str) -> None:
+    error = refusal(GOOD.replace("[[rule]]", f"{json.dumps(name)} = 1\n[[rule]]", 1))
+    assert (error.where, error.message) == ("rules.toml:5", f"unknown field {name!r}")
+    error = refusal(GOOD.replace("value =", f"{json.dumps(name)} =", 1))
+    assert error.where == "rules.toml:12"
+    assert error.message == f"rule no-nonce: unknown field {name!r}"
 
 
 def test_of_several_troubles_one_is_told_at_a_time() -> None:
