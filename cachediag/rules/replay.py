@@ -230,7 +230,9 @@ class Replay:
         self, index: int, place: Place, counted: Sequence[_Counted], made: Applied
     ) -> tuple[bool, bool] | None:
         """Whether the prompt goes on from its parent's end; then keep its own end."""
-        moved = _moved(counted[0].prompt, counted[1].prompt, made)
+        movers = {rule.id for rule in self._rules if rule.action == "move-to-end"}
+        moves = any(change.rule in movers for change in made.changes)
+        moved = _moved(counted[0].prompt, counted[1].prompt, made) if moves else 0
         self._ends[index] = (self._end(counted[0], 0), self._end(counted[1], moved))
         if place.is_first or place.parent not in self._ends:
             return None

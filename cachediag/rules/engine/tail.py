@@ -30,8 +30,8 @@ def tail_edits(body: bytes, protocol: str, moved: Sequence[Span]) -> tuple[Edit,
         protocol: its kind.
         moved: the insides of the string literals.
     """
-    newest = _newest(body, protocol)
-    if newest is None or not moved:
+    newest = _newest(body, protocol) if moved else None
+    if newest is None:
         return ()
     if newest.index is None:
         # All of the input is one string.
