@@ -45,6 +45,8 @@ def _page(page: Page) -> str:
     facts = [f"- {_SEVERITIES[page.severity]}"]
     if page.fix:
         facts.append(f"- fix: {page.fix}")
+    if page.rule:
+        facts.append("- `cachediag rules new` writes a rule that removes it")
     heading = f"---\ntitle: {page.code} {page.title}\n---\n\n# {page.code} {page.title}"
     return "\n\n".join([heading, "\n".join(facts), page.text])
 

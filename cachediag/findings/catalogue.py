@@ -27,6 +27,8 @@ class Page:
     """A client switch, or what to change, in one line; empty where there is nothing to do."""
     text: str
     """The page in Markdown, from its first second-level heading on."""
+    rule: bool = False
+    """`cachediag rules new` knows a rule that answers it."""
 
 
 @cache

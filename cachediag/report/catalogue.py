@@ -7,7 +7,8 @@ from rich.markdown import Markdown
 from rich.text import Text
 
 from cachediag.findings import Page
-from cachediag.report.style import BAD, DIM, line
+from cachediag.report.diff import NEW_RULES
+from cachediag.report.style import BAD, DIM, commands, line
 
 __all__ = ["CatalogueReport", "PageReport"]
 
@@ -46,3 +47,6 @@ class PageReport:
         yield Text()
         width = min(options.max_width, _TEXT_WIDTH)
         yield from console.render(Markdown(page.text), options.update(width=width))
+        if page.rule:
+            yield Text()
+            yield from commands({NEW_RULES: "write a rule that removes it"})

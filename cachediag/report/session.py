@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+from cachediag import findings as catalogue
 from cachediag.analysis import Request
 from cachediag.model import ExchangeInfo, Finding, Json
 from cachediag.report.diff import FindingReport, title
@@ -155,6 +156,8 @@ class CausesReport:
             f"cachediag explain {first.finding.code}": "what it is, and what to do",
             f"cachediag analyze {given}".rstrip(): "what it costs in tokens",
         }
+        if any(catalogue.load(row.finding.code).rule for row in rows):
+            purposes[f"cachediag rules new {given}-o rules.toml"] = "write the rule that removes it"
         yield from commands(purposes)
 
 

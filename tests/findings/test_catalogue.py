@@ -8,6 +8,7 @@ import pytest
 import cachediag.findings
 from cachediag.errors import UsageError
 from cachediag.findings import all_codes, load
+from cachediag.rules.proposals import PROPOSALS
 
 _CODES = (
     *("V01", "V02", "V03", "V04", "V05", "V06"),
@@ -116,3 +117,7 @@ def test_nonsense_is_near_nothing() -> None:
     with pytest.raises(UsageError) as caught:
         load("../../etc/passwd")
     assert caught.value.remedy == "List them all: cachediag explain"
+
+
+def test_a_page_says_where_rules_help() -> None:
+    assert {code for code in _CODES if load(code).rule} == set(PROPOSALS)
