@@ -7,10 +7,9 @@ import re
 
 __all__ = ["byte_offset"]
 
-# A character that takes more than one byte: a surrogate pair of escapes, an escape, UTF-8.
-_LONG = re.compile(
-    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\."
-    rb"|[\xc0-\xff][\x80-\xbf]*",
+# A surrogate pair of escapes, which is one character, or an escape.
+_ESCAPE = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.",
     re.DOTALL,
 )
 
@@ -22,10 +21,25 @@ def byte_offset(inside: bytes, characters: int) -> int:
         inside: the literal without its quotes.
         characters: how many decoded characters stand before; the length for the end.
     """
-    passed, behind = 0, 0
-    for long in _LONG.finditer(inside):
-        short = long.start() - behind
-        if passed + short >= characters:
+    passed, position = 0, 0
+    while (at := inside.find(b"\\", position)) >= 0:
+        length = _length(inside[position:at])
+        if passed + length >= characters:
             break
-        passed, behind = passed + short + 1, long.end()
-    return min(behind + characters - passed, len(inside))
+        escape = _ESCAPE.match(inside, at)
+        passed, position = passed + length + 1, escape.end() if escape else at + 1
+    run = inside[position:] if at < 0 else inside[position:at]
+    return position + _start(run, characters - passed)
+
+
+def _length(run: bytes) -> int:
+    """The characters of a piece without escapes."""
+    return len(run) if run.isascii() else len(run.decode("utf-8", "surrogatepass"))
+
+
+def _start(run: bytes, characters: int) -> int:
+    """The bytes that a number of characters of a piece take."""
+    if run.isascii():
+        return min(characters, len(run))
+    text = run.decode("utf-8", "surrogatepass")[:characters]
+    return len(text.encode("utf-8", "surrogatepass"))

@@ -10,6 +10,7 @@ from cachediag.protocol.jsontext import Span
 
 __all__ = ["EVERY", "Named", "PathError", "Place", "member", "places", "root", "steps"]
 
+_MOST_KEPT = 16_384
 _STEP = re.compile(
     r"\.?(?P<name>[A-Za-z_][A-Za-z0-9_-]*)|\[(?:(?P<index>\d{1,9})|(?P<every>\*)|name=(?P<tool>[^\]]+))\]"
 )
@@ -128,6 +129,17 @@ def _children(body: bytes, place: Place, step: Step) -> Iterator[Place]:
 
 def name_of(body: bytes, item: Place) -> str:
     """The name of a tool, its own or that of the `function` in it; empty where it has none."""
+    start, end = item.span
+    return _name(body[start:end]) if end - start <= _MOST_KEPT else _read_name(body, item)
+
+
+@lru_cache(maxsize=1024)
+def _name(tool: bytes) -> str:
+    # Clients send the same tools again and again.
+    return _read_name(tool, root(tool))
+
+
+def _read_name(body: bytes, item: Place) -> str:
     named = member(body, item, "function") or item
     name = member(body, named, "name")
     value = jsontext.decode(body[name.span.start : name.span.end]) if name else None
