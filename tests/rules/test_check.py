@@ -326,3 +326,48 @@ def test_a_hosted_cache_saves_what_it_reuses():
     assert rule.tokens_saved == rule.reuse_gained
     # What was taken out is not found either.
     assert 0 <= rule.tokens_saved - cache.reused_tokens[1] < 3 * 60
+
+
+def chat(n):
+    """A chat request whose system message, the first, tells the time."""
+    talk = [{"role": "system", "content": f"Now: 2026-11-29 12:0{n}\n{RULES}"}]
+    for turn in range(n + 1):
+        talk += [{"role": "user", "content": f"Question {turn}"}]
+        talk += [{"role": "assistant", "content": f"Answer {turn}"}] if turn < n else []
+    return {"model": "made-up", "messages": talk}
+
+
+def test_the_leading_system_message_of_a_chat_is_no_text_of_the_users():
+    rule = replace(
+        NOW, protocol="chat", path="messages[0].content", pattern=r"^(Now: [^\n]{1,40}\n)"
+    )
+    exchanges = recorded([chat(n) for n in range(4)], endpoints=dict.fromkeys(range(4), "chat"))
+    played = choose("chat", profile_spec="mlx-lm", model_spec="qwen2.5")
+    checked = check(exchanges, RuleSet((rule,)), played)
+    assert checked.safe
+    assert checked.warnings == ()
+    assert checked.touched == 4
+    assert checked.rules[0].tokens_saved > 300
+    # All but the line that stands at the end of the parent.
+    assert checked.lanes[0].whole == (0, 3)
+    loose = replace(rule, path="messages[*].content", pattern=r"^(Question)", finding="V06")
+    assert refused(check(exchanges, RuleSet((loose,)), played.anew()))[0] == (
+        "likeness",
+        ("clock",),
+    )
+
+
+def test_instructions_of_a_responses_request():
+    def request(n):
+        items = [{"role": "user", "content": f"Question {turn}"} for turn in range(n + 1)]
+        return {"model": "m", "instructions": f"Id: a1b2c{n}\n{RULES}", "input": items}
+
+    rule = Rule("id", "V03", "pin", "responses", "instructions", r"^Id: ([a-z0-9]{6})")
+    exchanges = recorded(
+        [request(n) for n in range(3)], endpoints=dict.fromkeys(range(3), "responses")
+    )
+    checked = check(exchanges, RuleSet((rule,)), choose("responses", model_spec="qwen2.5"))
+    assert checked.safe
+    assert checked.rules[0].requests == 2
+    assert checked.rules[0].told == (Told("…", "a1b2c0", 2),)
+    assert checked.lanes[0].whole == (0, 2)
