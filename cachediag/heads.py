@@ -7,7 +7,8 @@ if TYPE_CHECKING:
 
 __all__ = ["common_head"]
 
-_FIRST_STEP = 64
+# Slices of a large body are copied: longer ones would go through slower memory.
+_FIRST_STEP, _LAST_STEP = 64, 1 << 15
 
 _Slices = TypeVar("_Slices", str, bytes, "tuple[Any, ...]", "array[int]")
 
@@ -15,8 +16,8 @@ _Slices = TypeVar("_Slices", str, bytes, "tuple[Any, ...]", "array[int]")
 def common_head(a: _Slices, b: _Slices, at_a: int = 0, at_b: int = 0) -> int:
     """How many items two sequences have in common.
 
-    Compares slices, which runs no Python: ever longer ones up to the first that differs, then by
-    halving. The cost is that of what is shared.
+    Compares slices, which runs no Python: longer and longer ones up to the first that differs, then
+    by halving. The cost is that of what is shared.
 
     Args:
         a: one sequence.
@@ -27,7 +28,7 @@ def common_head(a: _Slices, b: _Slices, at_a: int = 0, at_b: int = 0) -> int:
     low, step, end = 0, _FIRST_STEP, min(len(a) - at_a, len(b) - at_b)
     while low < end and (a[at_a + low : at_a + low + step] == b[at_b + low : at_b + low + step]):
         low += step
-        step *= 2
+        step = min(2 * step, _LAST_STEP)
     high = min(low + step, end)
     while low < high:
         middle = (low + high + 1) // 2

@@ -7,6 +7,7 @@ of compare. All are frozen: a stage returns a new value, it never changes one it
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, Literal, TypeAlias
 
 __all__ = [
@@ -26,6 +27,8 @@ __all__ = [
     "Severity",
     "Usage",
 ]
+
+_BLOCKS = attrgetter("blocks")
 
 Json: TypeAlias = Any
 """A decoded JSON value: None, bool, int, float, str, list or dict."""
@@ -236,7 +239,7 @@ class Prompt:
     @cached_property
     def block_count(self) -> int:
         """How many blocks there are."""
-        return sum(len(part.blocks) for run in self.runs for part in run.parts)
+        return sum(sum(map(len, map(_BLOCKS, run.parts))) for run in self.runs)
 
     def parts(self, section: Section) -> tuple[Part, ...]:
         """The parts of one section."""

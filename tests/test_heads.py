@@ -21,3 +21,9 @@ def test_it_is_what_comparing_one_by_one_gives(a, b, shared, at_a, at_b):
     assert common_head(bytes(a), bytes(b), at_a, at_b) == expected
     assert common_head(array("I", a), array("I", b), at_a, at_b) == expected
     assert common_head("".join(map(str, a)), "".join(map(str, b)), at_a, at_b) == expected
+
+
+@given(st.integers(0, 200_000), st.integers(0, 3))
+def test_long_ones_too(shared, at):
+    a, b = b"." * 200_000, b"." * shared + b"x"
+    assert common_head(a, b, at, at) == max(0, min(shared, 200_000) - at)

@@ -139,7 +139,7 @@ def traits(info: ExchangeInfo, prompt: Prompt) -> Traits:
         session=info.headers.get(_SESSION),
         agent=info.headers.get(_AGENT),
         request_class=info.headers.get(_CLASS),
-        is_subagent=_AGENT in info.headers or any(_SUBAGENT.search(p.raw) for p in system),
+        is_subagent=_AGENT in info.headers or any(map(_says_subagent, system)),
         is_count=info.endpoint == "count_tokens",
         tools=_names(prompt.parts("tools")),
         system=_telling_lines(system),
@@ -149,6 +149,11 @@ def traits(info: ExchangeInfo, prompt: Prompt) -> Traits:
         talk=talk,
         digests=tuple(map(_DIGEST, chain.from_iterable(run.parts for run in prompt.runs))),
     )
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _says_subagent(part: Part) -> bool:
+    return _SUBAGENT.search(part.raw) is not None
 
 
 @lru_cache(maxsize=_REMEMBERED)

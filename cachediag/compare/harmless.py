@@ -1,6 +1,7 @@
 """The differences that cost nothing: markers, spellings, fields outside the prompt, new blocks."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 
 from cachediag.compare.causes import KEYING
@@ -10,6 +11,9 @@ from cachediag.model import Block, Finding, Json, Prompt
 from cachediag.protocol import jsontext
 
 __all__ = ["harmless", "other_fields"]
+
+# Never inside of a string, where its quotes would be escaped.
+_MARKER = re.compile(rb',"cache_control":\{"type":"ephemeral"(?:,"ttl":"\w+")?\}')
 
 
 def harmless(a: Prompt, b: Prompt, stretches: Sequence[Stretch], *, broken: bool) -> list[Finding]:
@@ -74,7 +78,7 @@ def _spellings(a: Prompt, b: Prompt, equal: list[tuple[Block, Block]]) -> Iterat
     seen: set[str] = set()
     for x, y in equal:
         raw = a.body[x.start : x.end], b.body[y.start : y.end]
-        if raw[0] == raw[1]:
+        if raw[0] == raw[1] or _MARKER.sub(b"", raw[0]) == _MARKER.sub(b"", raw[1]):
             continue
         for code in _spelled(raw, x, y):
             if code not in seen:

@@ -1,7 +1,7 @@
 """What the three protocols share in turning values into blocks."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cachediag.errors import InputError
 from cachediag.model import Block, Json, Marker
@@ -25,8 +25,7 @@ TEXT_FIRST = ("type", "id", "name", "text")
 TOOL_FIRST = ("type", "name", "description", "input_schema")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a value stands, and what it belongs to."""
 
     body: bytes
@@ -120,6 +119,8 @@ def block(
 
 def _ordered(value: dict[str, Json], first: tuple[str, ...]) -> dict[str, Json]:
     ordered = {key: value[key] for key in first if key in value}
+    if len(ordered) == len(value):
+        return ordered
     return ordered | {key: value[key] for key in sorted(value.keys() - ordered.keys())}
 
 

@@ -68,7 +68,7 @@ class Rendered:
     """Characters at the head that depend on the tools and the leading system messages alone: up to
     where the text of a first user message begins. None where neither such a message nor a tool
     result follows them."""
-    find_last_user: Callable[[], int | None] = lambda: None
+    find_last_user: "Callable[[Rendered], int | None]" = lambda _: None
     exact: bool = False
     """The text is what the backend builds, proven against the backend itself; else an estimate."""
     notes: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class Rendered:
     @cached_property
     def last_user(self) -> int | None:
         """Characters before the text of the last message, where that is the user's; else None."""
-        return self.find_last_user()
+        return self.find_last_user(self)
 
     @property
     def text(self) -> str:

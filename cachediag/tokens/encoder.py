@@ -104,6 +104,8 @@ class Encoder:
         shared = common_head(texts, old.texts)
         while shared and (old.ends[shared - 1] is None or not self._is_cut(texts, shared)):
             shared -= 1
+        if shared == len(texts) == len(old.texts):
+            return old
         end = old.ends[shared - 1] if shared else 0
         chunks, ends = list(old.chunks[:end]), list(old.ends[:shared])
         for found, count in self._encoded(texts[shared:]):

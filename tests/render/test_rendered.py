@@ -41,4 +41,4 @@ def test_pieces_that_are_found_are_found_once():
 
 def test_the_last_user_text_is_looked_for_when_it_is_asked_for():
     assert WHOLE.last_user is None
-    assert Rendered((HEAD,), (0,), find_last_user=lambda: 7).last_user == 7
+    assert Rendered((HEAD,), (0,), find_last_user=lambda _: 7).last_user == 7

@@ -5,6 +5,7 @@ order, and a span that one detector took is not offered to the next.
 """
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from cachediag.compare.detectors import billing_header, counter, date_time, random_id
@@ -17,6 +18,8 @@ _PATTERN = re.compile(
 )
 # A longer line is data, not prose: masking it would cost time and say nothing.
 _LONGEST_LINE = 20_000
+# The later line of a pair is the earlier one of the next.
+_REMEMBERED = 256
 
 
 # A combining accent is part of its word, though not of \w.
@@ -36,7 +39,8 @@ class Word(NamedTuple):
     code: str | None
 
 
-def words(line: str) -> list[Word]:
+@lru_cache(maxsize=_REMEMBERED)
+def words(line: str) -> tuple[Word, ...]:
     """The words of a line, volatile-looking spans kept whole; together they are the line."""
     found: list[Word] = []
     position = 0
@@ -46,7 +50,7 @@ def words(line: str) -> list[Word]:
         found += _ordinary(line, position, match.start())
         found.append(Word(match.start(), match.end(), f"\0{code}\0", code))
         position = match.end()
-    return found + _ordinary(line, position, len(line))
+    return (*found, *_ordinary(line, position, len(line)))
 
 
 def _ordinary(line: str, start: int, end: int) -> list[Word]:
@@ -56,6 +60,7 @@ def _ordinary(line: str, start: int, end: int) -> list[Word]:
     ]
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def mask(line: str) -> str:
     """The line with each volatile span replaced by its code: what two versions of it share."""
     if len(line) > _LONGEST_LINE:

@@ -15,6 +15,8 @@ def explains(before: str, after: str) -> bool:
 
 
 def _spelled_out(text: str) -> str:
+    if text.isascii() and "\\u" not in text:
+        return text
     plain = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
     # Escapes name UTF-16 units: two of them may be one character.
     joined = plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

@@ -40,9 +40,7 @@ class Canonical:
             tuple(segments),
             tuple(firsts),
             prefix=prefix,
-            find_last_user=lambda: (
-                sum(len(segment.text) for segment in segments[:-1]) if ends_with_user else None
-            ),
+            find_last_user=lambda whole: whole.starts[-2] if ends_with_user else None,
             notes=(_NOTE,),
         )
 

@@ -74,7 +74,7 @@ class Jinja:
             (Segment.found(text, lambda: self._pieces(talk, text)),),
             (0,),
             prefix=self._prefix(talk, text),
-            find_last_user=lambda: self._last_user(talk, messages, text),
+            find_last_user=lambda _: self._last_user(talk, messages, text),
             exact=not dated,
             notes=(_DATED,) if dated else (),
         )
