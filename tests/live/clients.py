@@ -125,14 +125,14 @@ def _tool(name: str) -> str:
     return found
 
 
-def _npm_command(package: str, version: str, name: str) -> Path:
+def _npm_command(package: str, version: str, name: str, ask: str = "--version") -> Path:
     """Install `package` in a directory of its own, unless it is there, and return its command."""
     prefix = _cache() / f"{package.rpartition('/')[2]}-{version}"
     command = prefix / "node_modules" / ".bin" / name
     if not prefix.exists():
         _npm_install(f"{package}@{version}", prefix)
     with tempfile.TemporaryDirectory() as home:
-        said = run([command, "--version"], env=environment(Path(home)), cwd=prefix)
+        said = run([command, ask], env=environment(Path(home)), cwd=prefix)
     if version not in said.stdout.decode():
         pytest.fail(f"{command} is not version {version}; remove {prefix} and try again\n{said}")
     return command

@@ -2,7 +2,7 @@
 
 import typer
 
-from cachediag.cli.rules import check, explain
+from cachediag.cli.rules import check, explain, export, new
 
 __all__ = ["app"]
 
@@ -12,5 +12,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+app.command("new")(new.new)
 app.command("check")(check.check)
 app.command("explain")(explain.explain)
+app.command("export")(export.export)

@@ -67,9 +67,9 @@ def members(body: bytes, span: Span) -> Iterator[tuple[str, Span]]:
     text = _characters(body, span, "{")
     position = _skip_white(text, 1)
     while text[position : position + 1] != "}":
-        end = _value_end(text, position)
-        name = decode(text[position:end].encode("latin-1"))
-        start = _skip_white(text, _colon(text, end))
+        key = _value_end(text, position)
+        name = decode(text[position:key].encode("latin-1"))
+        start = _skip_white(text, _colon(text, position, key))
         end = _value_end(text, start)
         yield name, Span(span.start + start, span.start + end)
         position = _next(text, end, "}")
@@ -96,10 +96,11 @@ def _value_end(text: str, position: int) -> int:
     return _scanner.raw_decode(text, position)[1]
 
 
-def _colon(text: str, end: int) -> int:
+def _colon(text: str, key: int, end: int) -> int:
+    """Where the colon ends that stands behind a key."""
     position = _skip_white(text, end)
-    if text[position : position + 1] != ":":
-        raise ValueError("expected a colon behind a key")
+    if text[key] != '"' or text[position : position + 1] != ":":
+        raise ValueError("expected a key and a colon")
     return position + 1
 
 

@@ -18,7 +18,7 @@ _TEXTS = st.sampled_from(
         "x-anthropic-billing-header: cch=1; and words behind it",
         "You bind books.\nToday: 2026-11-29\nStatus: clean\n\nBe brief.",
         "You bind books.\nToday: 2026-11-30\nStatus: M 糸.txt\n\nBe brief.",
-        "Today: é\\\\n\nToday: 𝕏🙂\nToday: \t\"quoted\" \\ /",
+        'Today: é\\\\n\nToday: 𝕏🙂\nToday: \t"quoted" \\ /',
         "<system-reminder>\nToday: 2026-12-01\n</system-reminder>",
         " \u2003<note>1. silk\n2. bands\n10. 糸</note>",
         "Agents: zinc, Apple, \uffee, 𝕏, apple; ",
@@ -31,7 +31,7 @@ _TEXTS = st.sampled_from(
     ]
 )
 _NAMES = st.sampled_from(["Bash", "Read", "édit", "𝕏", "\uffee", "read", ""])
-_LEAVES = st.sampled_from([None, True, 0, 1.5, "a", "Today: x", [], {}])
+_LEAVES: st.SearchStrategy[Any] = st.sampled_from([None, True, 0, 1.5, "a", "Today: x", [], {}])
 _KEYS = st.sampled_from(["b", "a", "ab", "\uffee", "𝕏", "text", "name"])
 _VALUES = st.recursive(
     _LEAVES,
@@ -126,7 +126,7 @@ def bodies(draw: st.DrawFn) -> bytes:
 
 
 def _rules() -> list[Rule]:
-    made = []
+    made: list[Rule] = []
 
     def add(action: str, path: str, **more: Any) -> None:
         for protocol in ("messages", "chat", "responses"):

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cachediag.model import Endpoint
 from cachediag.protocol import parse
 from cachediag.rules.engine.apply import apply_rules
 from cachediag.rules.engine.pins import Pins
@@ -107,7 +108,7 @@ def test_javascript(ask, sent, protocol, rules):
     assert [text.encode() for text in made] == expected
 
 
-def canonical(body: bytes, protocol: str) -> list[tuple[str, bytes]]:
+def canonical(body: bytes, protocol: Endpoint) -> list[tuple[str, bytes]]:
     """What every cache sees of a request."""
     return [(block.role, block.canonical) for block in parse(body, protocol).blocks]
 

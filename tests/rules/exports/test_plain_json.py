@@ -57,7 +57,9 @@ def test_the_same_values_stand_at_the_same_places(text, white):
     assert repr(plain_json.decode(body)) == repr(jsontext.decode(body))
 
 
-@given(st.lists(st.integers(0, 5) | st.sampled_from(["a", "a b", "ü", "", "_x-1", '"']), max_size=4))
+@given(
+    st.lists(st.integers(0, 5) | st.sampled_from(["a", "a b", "ü", "", "_x-1", '"']), max_size=4)
+)
 def test_the_same_path(names):
     ours = theirs = ""
     for name in names:

@@ -3,8 +3,7 @@
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from cachediag.protocol.endpoint import endpoint_of
-from cachediag.rules.exports.scripts.common import applied, protocol_of
+from cachediag.rules.exports.scripts.common import applied, protocol_at
 
 __all__ = ["CachediagRules"]
 
@@ -49,7 +48,7 @@ def _protocol(scope: _Message) -> str | None:
         return None
     if any(name.lower() == b"content-encoding" for name, _ in scope["headers"]):
         return None
-    return protocol_of(endpoint_of(scope["path"]))
+    return protocol_at(scope["path"])
 
 
 async def _read(receive: _Receive) -> list[_Message]:

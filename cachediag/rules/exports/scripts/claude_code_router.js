@@ -2,6 +2,7 @@
 
 const PROTOCOLS = [
   ["/messages/count_tokens", "messages"],
+  ["/responses/input_tokens", "responses"],
   ["/chat/completions", "chat"],
   ["/messages", "messages"],
   ["/responses", "responses"],

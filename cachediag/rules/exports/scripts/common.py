@@ -2,29 +2,30 @@
 
 import logging
 
+from cachediag.protocol.endpoint import endpoint_of
 from cachediag.rules.engine.apply import apply_rules
 from cachediag.rules.engine.pins import Pins
+from cachediag.rules.protocols import protocol_of
 from cachediag.rules.rule import Rule
 
-__all__ = ["RULES", "applied", "protocol_of", "warn"]
+__all__ = ["RULES", "applied", "is_ruled", "protocol_at", "warn"]
 
 RULES: tuple[Rule, ...] = ()
 
-_PROTOCOLS = {
-    "messages": "messages",
-    "count_tokens": "messages",
-    "chat": "chat",
-    "responses": "responses",
-}
 _logger = logging.getLogger("cachediag")
 _pins = Pins()
 _warned: list[str] = []
 
 
-def protocol_of(endpoint: str) -> str | None:
-    """The protocol of requests to an endpoint; None where no rule is for them."""
-    protocol = _PROTOCOLS.get(endpoint)
-    return protocol if any(rule.protocol == protocol for rule in RULES) else None
+def protocol_at(path: str) -> str | None:
+    """The protocol of requests to a path or URL; None where no rule is for them."""
+    protocol = protocol_of(endpoint_of(path), path)
+    return protocol if protocol is not None and is_ruled(protocol) else None
+
+
+def is_ruled(protocol: str) -> bool:
+    """Whether a rule is for requests of a protocol."""
+    return any(rule.protocol == protocol for rule in RULES)
 
 
 def applied(body: bytes, protocol: str) -> bytes:

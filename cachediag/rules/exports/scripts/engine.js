@@ -122,7 +122,9 @@ function children(node, step) {
 
 /** The text of a string, a text block, or a message of one string; null of anything else. */
 function blockText(node) {
-  const text = node.kind === "string" ? node : (member(node, "text") ?? member(node, "content"));
+  // A tool's result has a content too, and is nobody's text.
+  const inside = () => member(node, member(node, "role") ? "content" : "text");
+  const text = node.kind === "string" ? node : inside();
   return text?.kind === "string" ? valueOf(text) : null;
 }
 
@@ -164,8 +166,9 @@ function marked(match, text) {
     pattern.lastIndex = start;
     const hit = start >= behind ? pattern.exec(text) : null;
     if (hit) {
+      // The group may stand in an option that was not taken.
       const piece = hit.length > 1 ? hit.indices[1] : hit.indices[0];
-      found.push(piece ?? [-1, -1]);
+      if (piece) found.push(piece);
       behind = hit.indices[0][1];
     }
     start = next(start);
@@ -273,10 +276,12 @@ function* replaceText(sent, rule, node) {
 }
 
 function* pinText(sent, rule, node) {
+  // A tool that is named keeps its value wherever it stands.
+  const where = rule.steps.some((step) => step.every) ? pathOf(node) : JSON.stringify(rule.steps);
   let number = 0;
   for (const [, { start, end }] of pieces(node, rule.match)) {
     const raw = node.text.slice(start, end);
-    const first = firstValue(sent, JSON.stringify([rule.id, pathOf(node), number]), raw);
+    const first = firstValue(sent, JSON.stringify([rule.id, where, number]), raw);
     if (first !== raw) yield { edits: [{ start, end, pieces: [first] }] };
     number += 1;
   }
@@ -292,9 +297,10 @@ function* keepInline(sent, rule, node) {
 
 function* moveToEnd(sent, rule, node) {
   if (!newest(sent)) return;
-  if (!rule.match) {
+  if (!rule.match || node.kind !== "string") {
     const inside = node.kind === "string" ? node : member(node, "text");
     if (inside?.kind !== "string") return;
+    if (rule.match && !matchesWhole(rule.match, blockText(node))) return;
     const moved = { start: inside.start + 1, end: inside.end - 1 };
     yield { edits: [{ start: node.start, end: node.end, pieces: [] }], dropped: true, moved };
     return;

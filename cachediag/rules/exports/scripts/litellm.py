@@ -6,13 +6,13 @@ from typing import Any
 from litellm.integrations.custom_logger import CustomLogger
 
 from cachediag.protocol.endpoint import endpoint_of_body
-from cachediag.rules.exports.scripts.common import applied, protocol_of, warn
+from cachediag.rules.exports.scripts.common import applied, is_ruled, warn
 
 __all__ = ["CachediagRules", "cachediag_rules"]
 
 # LiteLLM puts objects of its own beside these; the model and the words tell conversations apart.
 _FIELDS = ("model", "system", "instructions", "tools", "functions", "messages", "input")
-_ENDPOINTS = {
+_PROTOCOLS = {
     "completion": "chat",
     "acompletion": "chat",
     "anthropic_messages": "messages",
@@ -41,12 +41,11 @@ class CachediagRules(CustomLogger):
 
 def _rewrite(data: dict[str, Any], call_type: str) -> None:
     fields = {name: data[name] for name in _FIELDS if name in data}
-    endpoint = _ENDPOINTS.get(call_type, "other")
+    protocol = _PROTOCOLS.get(call_type, "other")
     if call_type == "pass_through_endpoint":
         # Nothing but its body tells what it is.
-        endpoint = endpoint_of_body(fields)
-    protocol = protocol_of(endpoint)
-    if protocol is None:
+        protocol = endpoint_of_body(fields)
+    if not is_ruled(protocol):
         return
     text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
     body = text.encode("utf-8", "surrogatepass")

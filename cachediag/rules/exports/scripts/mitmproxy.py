@@ -2,8 +2,7 @@
 
 from mitmproxy.http import HTTPFlow
 
-from cachediag.protocol.endpoint import endpoint_of
-from cachediag.rules.exports.scripts.common import applied, protocol_of, warn
+from cachediag.rules.exports.scripts.common import applied, protocol_at, warn
 
 __all__ = ["CachediagRules", "addons"]
 
@@ -32,9 +31,7 @@ class CachediagRules:
 
 
 def _protocol(flow: HTTPFlow) -> str | None:
-    if flow.request.method != "POST":
-        return None
-    return protocol_of(endpoint_of(flow.request.path))
+    return protocol_at(flow.request.path) if flow.request.method == "POST" else None
 
 
 addons = [CachediagRules()]
