@@ -27,7 +27,8 @@ def with_blocks(
         encoder: the session's encoder.
         token_factor: how many tokens the model's own tokenizer makes of one of the encoder's.
     """
-    ends = _ends(prompt, rendered, encoder)
+    # Segments that are encoded in one with their neighbours make fewer tokens than alone.
+    ends = [min(end, len(asked.tokens)) for end in _ends(prompt, rendered, encoder)]
     blocks = tuple(
         PromptBlock(end, block.section, block.kind, block.role, block.message)
         for block, end in zip(prompt.blocks, ends, strict=True)
