@@ -1,6 +1,5 @@
 """How the rules that were made from a session are told of."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderResult

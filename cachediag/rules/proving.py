@@ -1,5 +1,6 @@
 """Proposals tried on the session that they were made from: does each remove its cause?"""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,8 +11,9 @@ from cachediag.rules.check import check
 from cachediag.rules.engine.apply import apply_rules
 from cachediag.rules.engine.pins import Pins
 from cachediag.rules.proposals.proposed import Proposed
+from cachediag.rules.protocols import protocol_of
 from cachediag.rules.rule import Rule, RuleSet
-from cachediag.rules.values import Saved, Spot, collect, compared, protocol_of
+from cachediag.rules.values import Saved, Spot, collect, compared
 from cachediag.session.source import Source
 
 __all__ = ["proved"]
@@ -48,7 +50,7 @@ class _Ruled:
         return map(self._ruled, self.source.exchanges())
 
     def _ruled(self, exchange: Exchange) -> Exchange:
-        protocol = protocol_of(exchange.info.endpoint)
+        protocol = protocol_of(exchange.info.endpoint, exchange.info.path)
         if protocol is None:
             return exchange
         try:
@@ -85,29 +87,29 @@ def _left(
 ) -> dict[tuple[str, Spot], int]:
     """How many requests still show each cause.
 
-    Where a block goes, those behind it have other paths; so each such rule is tried by itself.
+    Where a block goes, those behind it have other paths. So a rule that takes one is left out but
+    for the causes that it answers itself.
     """
+    groups: defaultdict[frozenset[str], set[tuple[str, Spot]]] = defaultdict(set)
+    for found in dict.fromkeys(found for each in proposals for found in each.answers):
+        own = (each.rule for each in proposals if found in each.answers)
+        takers = frozenset(rule.id for rule in own if _takes_a_block(rule))
+        groups[takers].add((found.code, found.spot))
     left: dict[tuple[str, Spot], int] = {}
-    shifting = [each.rule for each in proposals if _takes_a_block(each.rule)]
-    others = [each.rule for each in proposals if not _takes_a_block(each.rule)]
-    for rules in (others, *([rule] for rule in shifting)):
-        if not rules:
-            continue
-        ruled = _Ruled(source, rules, Pins())
-        answered = {
-            (found.code, found.spot)
+    for takers, wanted in groups.items():
+        rules = [
+            each.rule
             for each in proposals
-            if each.rule in rules
-            for found in each.answers
-        }
-        for found in collect(compared(ruled, choice), Saved()):
-            if (found.code, found.spot) in answered:
+            if each.rule.id in takers or not _takes_a_block(each.rule)
+        ]
+        for found in collect(compared(_Ruled(source, rules, Pins()), choice), Saved()):
+            if (found.code, found.spot) in wanted:
                 left[found.code, found.spot] = len(found.requests)
     return left
 
 
 def _takes_a_block(rule: Rule) -> bool:
-    return rule.action == "drop-block" or (rule.action == "move-to-end" and rule.pattern is None)
+    return rule.action in ("drop-block", "move-to-end") and rule.path.endswith("]")
 
 
 def _judged(each: Proposed, left: dict[tuple[str, Spot], int]) -> Iterator[Proposed]:

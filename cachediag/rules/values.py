@@ -11,26 +11,20 @@ from cachediag.analysis.requests import Request, Walk
 from cachediag.compare import Comparison
 from cachediag.compare.comparison import Entry
 from cachediag.compare.places import leaf_path
-from cachediag.model import Block, Endpoint, Exchange
+from cachediag.model import Block, Exchange
 from cachediag.protocol import jsontext
 from cachediag.protocol.blocks import named
 from cachediag.rules.engine.places import places
 from cachediag.rules.engine.texts import is_text, text_at
 from cachediag.rules.family import Family, family
+from cachediag.rules.protocols import protocol_of
 from cachediag.session.source import Source
 
-__all__ = ["Found", "Saved", "Spot", "collect", "compared", "protocol_of", "saved", "texts_at"]
+__all__ = ["Found", "Saved", "Spot", "collect", "compared", "saved", "texts_at"]
 
 _TOOL = re.compile(r"(tools)\[\d+\]")
 # More versions of one text teach nothing new.
 _MOST_TEXTS = 60
-
-
-def protocol_of(endpoint: Endpoint) -> str | None:
-    """The protocol as rules name it; None where no prompt is sent."""
-    if endpoint == "other":
-        return None
-    return "messages" if endpoint == "count_tokens" else endpoint
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -116,7 +110,7 @@ def compared(source: Source, choice: Choice) -> Iterator[Request]:
     """The session's requests, each held against the earlier ones."""
     walk = Walk(source.exchange, choice.counter.profile, choice.counter.parser)
     for exchange in source.exchanges():
-        if protocol_of(exchange.info.endpoint) is not None:
+        if protocol_of(exchange.info.endpoint, exchange.info.path) is not None:
             yield walk.step(exchange)
 
 
@@ -162,10 +156,10 @@ def _add(
     costs: Saved,
     told: Collection[tuple[str, str | None]],
 ) -> set[tuple[str, str | None]]:
-    protocol = protocol_of(request.info.endpoint) or ""
-    breaks = {(finding.code, finding.path) for finding in held.breaks}
+    protocol = protocol_of(request.info.endpoint, request.info.path) or ""
     known = {(finding.code, finding.path) for finding in request.breaks}
-    for cause in breaks & known:
+    breaks = [(f.code, f.path) for f in held.breaks if (f.code, f.path) in known]
+    for cause in breaks:
         spots = set()
         for spot, link in _places(held, cause, protocol):
             each = seen.setdefault((cause[0], spot), _Seen())
@@ -176,7 +170,7 @@ def _add(
             # A cause has one place; blocks that came or went together are told at the first.
             each = seen[cause[0], min(spots)]
             each.tokens += costs.tokens.get((request.info.index, *cause), 0)
-    return breaks & known
+    return set(breaks)
 
 
 def _places(
@@ -254,7 +248,7 @@ def texts_at(
     """
     found: dict[Spot, dict[str, list[int]]] = {spot: {} for spot in spots}
     for exchange in exchanges:
-        protocol = protocol_of(exchange.info.endpoint)
+        protocol = protocol_of(exchange.info.endpoint, exchange.info.path)
         for spot in spots:
             if spot.protocol == protocol:
                 text = _text(exchange.request, spot.path)

@@ -2,30 +2,28 @@
 
 from collections.abc import Callable, Iterator
 
-from cachediag.rules.proposals import (
-    billing_header,
-    inline_system,
-    order,
-    snapshot,
-    unknown,
-    volatile,
-    white_space,
-)
+from cachediag.rules.proposals.billing_header import still_headers
+from cachediag.rules.proposals.inline_system import inline_messages
+from cachediag.rules.proposals.order import sorted_keys, sorted_lines, sorted_tools
 from cachediag.rules.proposals.proposed import Material, Proposed
+from cachediag.rules.proposals.snapshot import pinned_snapshots
+from cachediag.rules.proposals.unknown import unknown_texts
+from cachediag.rules.proposals.volatile import moved_counters, moved_dates, pinned_identifiers
+from cachediag.rules.proposals.white_space import even_white_space
 
 __all__ = ["PROPOSALS"]
 
 PROPOSALS: dict[str, Callable[[Material], Iterator[Proposed]]] = {
-    "V01": billing_header.propose,
-    "V02": volatile.dates,
-    "V04": volatile.counters,
-    "V03": volatile.identifiers,
-    "V05": snapshot.propose,
-    "O01": order.tools,
-    "O02": order.keys,
-    "O03": order.lines,
-    "E01": white_space.propose,
-    "S07": inline_system.propose,
-    "V06": unknown.propose,
+    "V01": still_headers,
+    "V02": moved_dates,
+    "V04": moved_counters,
+    "V03": pinned_identifiers,
+    "V05": pinned_snapshots,
+    "O01": sorted_tools,
+    "O02": sorted_keys,
+    "O03": sorted_lines,
+    "E01": even_white_space,
+    "S07": inline_messages,
+    "V06": unknown_texts,
 }
 """By the code of the findings; where two would change the same piece, the first one stands."""

@@ -9,13 +9,13 @@ from cachediag.rules.proposals.texts import block_path
 from cachediag.rules.rule import Rule
 from cachediag.rules.values import Found
 
-__all__ = ["propose"]
+__all__ = ["still_headers"]
 
 _DROPPED = "The model no longer sees the header, which means nothing to it."
 _HELD = "The model sees the header with the fields that it had first; they mean nothing to it."
 
 
-def propose(material: Material) -> Iterator[Proposed]:
+def still_headers(material: Material) -> Iterator[Proposed]:
     """Drop the block, or hold the fields that rotate; both where a session shows both forms."""
     for found in material.found:
         texts = [text for text in material.texts(found.spot) if header(text)]
@@ -27,7 +27,7 @@ def propose(material: Material) -> Iterator[Proposed]:
             yield from _drop(found, block, whole)
         more = [text for text in texts if text not in whole]
         if len(more) > 1:
-            yield from _hold(found, more)
+            yield from _hold(found, more, not_alone=bool(whole))
 
 
 def _is_alone(text: str) -> bool:
@@ -50,8 +50,8 @@ def _drop(found: Found, block: str, texts: Sequence[str]) -> Iterator[Proposed]:
         yield Proposed(rule, _DROPPED, (found,))
 
 
-def _hold(found: Found, texts: Sequence[str]) -> Iterator[Proposed]:
-    held = holding([_read(text) for text in texts])
+def _hold(found: Found, texts: Sequence[str], *, not_alone: bool) -> Iterator[Proposed]:
+    held = holding([_read(text) for text in texts], not_alone=not_alone)
     if held is not None:
         rule = Rule(
             "hold-billing-header",

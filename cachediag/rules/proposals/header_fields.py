@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cachediag.heads import common_head
 from cachediag.rules.pattern import PatternError, compiled, literal
 
 __all__ = ["NAME", "Field", "Header", "Held", "dropping", "header", "holding"]
@@ -16,6 +17,7 @@ __all__ = ["NAME", "Field", "Header", "Held", "dropping", "header", "holding"]
 NAME = "x-anthropic-billing-header:"
 _FIELD = re.compile(r"(?P<gap>[ \t]*)(?P<name>[A-Za-z_]+)=(?P<value>[^;\s]*)(?P<end>;|\Z)")
 _WORD = "[0-9A-Za-z_.-]{1,80}"
+_SHORT = 24
 _UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _NUMBER = r"\d{1,9}"
 _KNOWN = {
@@ -99,8 +101,13 @@ def dropping(headers: Sequence[Header]) -> str | None:
     return None
 
 
-def holding(headers: Sequence[Header]) -> Held | None:
-    r"""The pattern, from `\A`, that marks all from the first field that changes to the last."""
+def holding(headers: Sequence[Header], *, not_alone: bool = False) -> Held | None:
+    r"""The pattern, from `\A`, that marks all from the first field that changes to the last.
+
+    Args:
+        headers: those to hold, as they were sent.
+        not_alone: find them in front of the text only that was seen behind them.
+    """
     names = _order(headers)
     if names is None:
         return None
@@ -116,7 +123,7 @@ def holding(headers: Sequence[Header]) -> Held | None:
             made.append(f"{opening}(?:{lead}{value}{end})?{closing}")
         else:
             made.append(f"{lead}{opening}{value}{closing}{end}")
-    pattern = "".join(made)
+    pattern = "".join(made) + (_behind(headers) if not_alone else "")
     texts = [_text(each) for each in headers]
     try:
         spans = [compiled(pattern).pieces(text) for text in texts]
@@ -125,6 +132,15 @@ def holding(headers: Sequence[Header]) -> Held | None:
     if any(len(found) != 1 for found in spans):
         return None
     return Held(pattern, tuple(text[slice(*at[0])] for text, at in zip(texts, spans, strict=True)))
+
+
+def _behind(headers: Sequence[Header]) -> str:
+    """The pattern of how the texts behind the headers begin."""
+    first = headers[0].rest
+    begun = first[: min(common_head(first, each.rest) for each in headers)][:_SHORT]
+    if begun.strip():
+        return literal(begun)
+    return f"(?:{'|'.join(sorted({literal(each.rest[:_SHORT]) for each in headers}))})"
 
 
 def _text(each: Header) -> str:

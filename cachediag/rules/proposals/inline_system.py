@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from cachediag.rules.proposals.proposed import Material, Proposed, evidence
 from cachediag.rules.rule import Rule
 
-__all__ = ["propose"]
+__all__ = ["inline_messages"]
 
 
-def propose(material: Material) -> Iterator[Proposed]:
+def inline_messages(material: Material) -> Iterator[Proposed]:
     """Leave them where they are, said by the user."""
     for protocol in dict.fromkeys(found.spot.protocol for found in material.found):
         own = tuple(found for found in material.found if found.spot.protocol == protocol)

@@ -9,7 +9,7 @@ from cachediag.rules.proposals.texts import Marked, marked, proposed
 from cachediag.rules.rule import Rule
 from cachediag.rules.values import Found
 
-__all__ = ["keys", "lines", "tools"]
+__all__ = ["sorted_keys", "sorted_lines", "sorted_tools"]
 
 _TOOL = re.compile(r"(?:tools|functions)\[[^\]]+\]")
 _SCHEMAS = {
@@ -22,7 +22,7 @@ _CALLS = {"messages": "messages[*].content[*].input"}
 _BULLET = re.compile(r"[ \t]*(?:[-*•]|\d+[.)])[ \t]")
 
 
-def tools(material: Material) -> Iterator[Proposed]:
+def sorted_tools(material: Material) -> Iterator[Proposed]:
     """O01: the tools by name."""
     for found in material.found:
         yield Proposed(
@@ -40,7 +40,7 @@ def tools(material: Material) -> Iterator[Proposed]:
         )
 
 
-def keys(material: Material) -> Iterator[Proposed]:
+def sorted_keys(material: Material) -> Iterator[Proposed]:
     """O02: the keys of tools' schemas; those of arguments only if a person wants it."""
     for protocol in dict.fromkeys(found.spot.protocol for found in material.found):
         own = [found for found in material.found if found.spot.protocol == protocol]
@@ -102,7 +102,7 @@ def _arguments(protocol: str, own: tuple[Found, ...]) -> Iterator[Proposed]:
     )
 
 
-def lines(material: Material) -> Iterator[Proposed]:
+def sorted_lines(material: Material) -> Iterator[Proposed]:
     """O03: the lines of a list, or the items of a line."""
     for found in material.found:
         for one in marked(found):

@@ -7,14 +7,14 @@ from cachediag.rules.proposals.proposed import Material, Piece, Proposed
 from cachediag.rules.proposals.texts import marked, proposed
 from cachediag.rules.rule import Rule
 
-__all__ = ["propose"]
+__all__ = ["pinned_snapshots"]
 
 _NEEDED = re.compile(
     r"director(?:y|ies)|platform|\bos\b|version|shell|hostname|<cwd|<os", re.IGNORECASE
 )
 
 
-def propose(material: Material) -> Iterator[Proposed]:
+def pinned_snapshots(material: Material) -> Iterator[Proposed]:
     """Pin each section of the snapshot that changed.
 
     What the model needs to know as it is, such as the working directory, is left to a person.

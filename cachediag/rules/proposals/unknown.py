@@ -6,14 +6,14 @@ from cachediag.rules.proposals.proposed import Material, Proposed
 from cachediag.rules.proposals.texts import marked, proposed
 from cachediag.rules.rule import Rule
 
-__all__ = ["propose"]
+__all__ = ["unknown_texts"]
 
 _PINNED = "The text stays what it was when the conversation began."
 _MOVED = "The text is told at the end of the newest message instead."
 _CAUTION = "Nothing tells what the text is: enable the rule if the model can do with it so"
 
 
-def propose(material: Material) -> Iterator[Proposed]:
+def unknown_texts(material: Material) -> Iterator[Proposed]:
     """Told at the end, or pinned in a tool's definition; for a person to decide."""
     for found in material.found:
         for one in marked(found):

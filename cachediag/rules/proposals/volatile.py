@@ -10,51 +10,43 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from cachediag.rules.family import At, Family
-from cachediag.rules.pattern import compiled
 from cachediag.rules.proposals.proposed import Material, Proposed
 from cachediag.rules.proposals.texts import Marked, block_path, marked, proposed
 from cachediag.rules.rule import Rule
 from cachediag.rules.values import Found
 
-__all__ = ["counters", "dates", "identifiers"]
+__all__ = ["moved_counters", "moved_dates", "pinned_identifiers"]
 
-_NOT_ALONE = "It takes the whole block, and other requests have other text there"
 _SENTENCE = re.compile(r"[.!?][\"')]*(?=[ \t])")
 _PATH_BEFORE, _PATH_BEHIND = re.compile(r"/[\w.-]*\Z"), re.compile(r"[\w.-]*/")
 
 
-def dates(material: Material) -> Iterator[Proposed]:
+def moved_dates(material: Material) -> Iterator[Proposed]:
     """V02: told at the end."""
     for found in material.found:
-        yield from _told_at_the_end(material, found, "date", "The date or time")
+        yield from _told_at_the_end(found, "date", "The date or time")
 
 
-def counters(material: Material) -> Iterator[Proposed]:
+def moved_counters(material: Material) -> Iterator[Proposed]:
     """V04: told at the end."""
     for found in material.found:
-        yield from _told_at_the_end(material, found, "counter", "The count")
+        yield from _told_at_the_end(found, "counter", "The count")
 
 
-def _told_at_the_end(material: Material, found: Found, name: str, what: str) -> Iterator[Proposed]:
+def _told_at_the_end(found: Found, name: str, what: str) -> Iterator[Proposed]:
     if found.spot.is_tool:
         yield from _pinned(found, name, what)
         return
     for one in marked(found, _sentence):
         rule = Rule(f"move-{name}", found.code, "move-to-end", found.spot.protocol, found.spot.path)
         effect = f"{what} is told at the end of the newest message instead."
-        if not one.is_whole:
-            yield from proposed(found, rule, one, effect)
-            continue
-        # Of a block that is all of it nothing may be left, for servers refuse empty ones.
-        block = block_path(found.spot.path)
-        pattern = compiled(one.pattern)
-        alone = all(pattern.matches_whole(text) for text in material.texts(found.spot))
-        for each in proposed(found, rule, one, effect, "" if alone else _NOT_ALONE):
-            if block is not None:
-                yield replace(each, rule=replace(each.rule, path=block, pattern=None))
+        for each in proposed(found, rule, one, effect):
+            # Of a block that is all of it nothing may be left, for some servers refuse empty ones.
+            path = block_path(found.spot.path) if one.is_whole else found.spot.path
+            yield replace(each, rule=replace(each.rule, path=path or found.spot.path))
 
 
-def identifiers(material: Material) -> Iterator[Proposed]:
+def pinned_identifiers(material: Material) -> Iterator[Proposed]:
     """V03: what it was first."""
     for found in material.found:
         yield from _pinned(found, "identifier", "The identifier")

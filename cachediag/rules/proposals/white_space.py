@@ -7,13 +7,13 @@ from cachediag.rules.proposals.proposed import Material, Proposed
 from cachediag.rules.proposals.texts import marked, proposed
 from cachediag.rules.rule import Rule
 
-__all__ = ["propose"]
+__all__ = ["even_white_space"]
 
 # A longer pattern says nothing to a reader.
 _LONGEST = 2_000
 
 
-def propose(material: Material) -> Iterator[Proposed]:
+def even_white_space(material: Material) -> Iterator[Proposed]:
     """Replace each piece by what it was first."""
     for found in material.found:
         for one in marked(found):
