@@ -102,7 +102,8 @@ def _path(rule: Rule) -> Iterator[Problem]:
 
 
 def _names_a_text(rule: Rule, root: str, *, is_item: bool) -> Iterator[Problem]:
-    if is_item and root in _TEXT_OF:
+    # A whole block can be moved.
+    if is_item and root in _TEXT_OF and not (rule.action == "move-to-end" and root == "system"):
         message = f"{rule.action} changes a text, and {rule.path!r} is a whole block"
         yield Problem("path", message, f'Write path = "{rule.path}.{_TEXT_OF[root]}".')
 

@@ -15,6 +15,16 @@ def test_a_whole_block_goes_without_its_marker():
     assert made["messages"][0]["content"][1] == {"type": "text", "text": "now"}
 
 
+def test_a_block_with_a_pattern_goes_where_all_of_its_text_matches():
+    rule = Rule("r", "V02", "move-to-end", "messages", "system[*]", pattern=r"\A\d{2}:\d{2}\z")
+    texts = ("15:09", "It is 15:09", "15:09 h")
+    system = [{"type": "text", "text": text} for text in texts]
+    body = json.dumps({"system": system, "messages": [USER]}).encode()
+    made = json.loads(apply_rules(body, "messages", [rule]).body)
+    assert [block["text"] for block in made["system"]] == ["It is 15:09", "15:09 h"]
+    assert made["messages"][0]["content"][1]["text"] == "15:09"
+
+
 def test_a_system_that_is_one_string_goes_with_its_key():
     rule = Rule("r", "V02", "move-to-end", "messages", "system")
     body = b'{"model":"m","system":"now","messages":[{"role":"user","content":"hi"}]}'
