@@ -146,6 +146,8 @@ def _rules() -> list[Rule]:
     add("pin", "instructions", pattern=None)
     add("move-to-end", "system[*].text", pattern="^Today: .*\n?")
     add("move-to-end", "system[1]")
+    add("move-to-end", "system[*]", pattern=r"\AToday: .*\z")
+    add("pin", "tools[name=Bash].description", pattern="^Status: (.*)")
     add("move-to-end", "system", pattern="^Today:[^\n]*\n{0,2}")
     add("move-to-end", "instructions", pattern="^Today:[^\n]*\n{0,2}")
     add("move-to-end", "messages[0].content", pattern="^Today: .*\n", messages=True)
