@@ -10,6 +10,7 @@ from cachediag.analysis.requests import Walk
 from cachediag.compare import compare
 from cachediag.compare.undo import undone_body
 from cachediag.errors import InputError
+from cachediag.findings import load
 from cachediag.model import Exchange, Prompt
 
 __all__ = ["Arm", "removable", "what_if", "without_causes"]
@@ -28,8 +29,8 @@ class Arm:
 
 
 def removable(code: str) -> bool:
-    """Whether a rule can take the cause out of a request without changing what it says."""
-    return code[0] in "VO" or code in ("E01", "E02", "E04", "S07")
+    """Whether a rule can take the cause out of a request."""
+    return load(code).rule
 
 
 def what_if(

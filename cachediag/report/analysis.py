@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+from cachediag import findings as catalogue
 from cachediag.analysis.analysed import Analysed
 from cachediag.analysis.summary import Analysis
 from cachediag.analysis.whatif import Arm
@@ -201,6 +202,9 @@ class AnalysisReport:
             # Two requests alone do not show what an engine did, or what a model replied.
             return explain
         shown = {f"cachediag diff{given}{self._costliest(code)}{options}": "see what changed"}
+        if code != "-" and catalogue.load(code).rule:
+            rules = f"cachediag rules new{given}{options} -o rules.toml"
+            explain[rules] = "write the rule that removes it"
         return shown | (explain if code != "-" else {})
 
     def _costliest(self, code: str) -> str:

@@ -182,7 +182,7 @@ def test_the_end_says_what_is_lost_and_why_and_the_next_command(
     assert f": about {minutes} min {seconds} s of waiting." in " ".join(end.split())
     assert "\nV01, billing header in system[0].text, costs " in end
     assert "\n\nnext   cachediag diff " in end
-    assert end.rstrip().endswith("cachediag explain V01")
+    assert end.rstrip().endswith(" --profile vllm-mlx@0.2.6 -o rules.toml")
     assert re.search(r"--pair \d:\d --profile vllm-mlx@0.2.6", end)
 
 

@@ -43,8 +43,9 @@ def test_what_is_lost_why_and_the_next_command() -> None:
         "V01, billing header in system[0].text, costs nearly all of them, in 1 request.",
     ]
     assert after.splitlines() == [
-        "next   cachediag diff s --pair 0:1   see what changed",
-        "       cachediag explain V01         what it is, and what to do",
+        "next   cachediag diff s --pair 0:1           see what changed",
+        "       cachediag explain V01                 what it is, and what to do",
+        "       cachediag rules new s -o rules.toml   write the rule that removes it",
     ]
 
 
@@ -79,7 +80,7 @@ def test_a_command_is_never_cut() -> None:
     found = analysis(("V01", HEADER, 80_000))
     text = printed(AnalysisReport(found, "s", given="/a/very/long/path/" * 5))
     assert "…" not in text.split("next   ")[1]
-    assert "".join(text.split()).endswith("--pair0:1cachediagexplainV01")
+    assert "".join(text.split()).endswith(f"rulesnew{'/a/very/long/path/' * 5}-orules.toml")
 
 
 def test_causes_of_a_hosted_session_have_their_price() -> None:
