@@ -123,17 +123,6 @@ class Walk:
         return self._parser.parse(exchange.request, exchange.info.endpoint)
 
     def _compared(self, info: ExchangeInfo, prompt: Prompt, place: Place, own: Traits) -> Request:
-        bare = Request(
-            info=info,
-            lane=place.lane,
-            kind=place.kind,
-            parent=place.parent,
-            latest=place.latest,
-            prompt=prompt,
-            blocks=prompt.block_count,
-        )
-        if place.kind == "count":
-            return bare
         comparison = against_latest = None
         if place.parent is not None and _comparable(own, self._traits[place.parent]):
             earlier = self._prompt(place.parent)
@@ -148,12 +137,18 @@ class Walk:
             for finding in (against_latest.breaks if against_latest else ())
             if (finding.code, finding.path) not in seen
         )
-        return replace(
-            bare,
+        return Request(
+            info=info,
+            lane=place.lane,
+            kind=place.kind,
+            parent=place.parent,
+            latest=place.latest,
+            prompt=prompt,
             comparison=comparison,
             against_latest=against_latest,
             findings=(*from_latest, *findings),
             from_latest=from_latest,
+            blocks=prompt.block_count,
             shared_blocks=comparison.shared_blocks if comparison else None,
         )
 

@@ -57,6 +57,8 @@ def align(a: Sequence[Block], b: Sequence[Block]) -> list[Pair]:
     while head < min(len(a), len(b)) and same(a[head], b[head]):
         head += 1
     pairs: list[Pair] = list(zip(a[:head], b[:head], strict=True))
+    if head in (len(a), len(b)):
+        return [*pairs, *_pair_run(a[head:], b[head:])]
     keys_a = [(block.role, block.canonical) for block in a[head:]]
     keys_b = [(block.role, block.canonical) for block in b[head:]]
     matcher = SequenceMatcher(None, keys_a, keys_b)

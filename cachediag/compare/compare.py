@@ -56,7 +56,6 @@ def compare(
         other_fields=other_fields(a, b),
         shared_blocks=shared_after(stretches, ()),
         reusable_blocks=shared_after(stretches, undone),
-        first_difference=_first_difference(a.body, b.body),
     )
 
 
@@ -100,8 +99,3 @@ def _same_part(a: Part, b: Part) -> bool:
 def _reordered(tools: Sequence[Entry]) -> bool:
     places = [entry.a.start for entry in tools if entry.a and entry.b]
     return places != sorted(places)
-
-
-def _first_difference(a: bytes, b: bytes) -> int | None:
-    """Offset of the first byte that differs; the shorter length where one begins the other."""
-    return None if a == b else common_head(a, b)

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from cachediag.heads import common_head
 from cachediag.model import Block, Finding, Json, Prompt, Section
 from cachediag.protocol import jsontext
 
@@ -120,15 +121,21 @@ class Comparison:
     """Blocks at the head that are the same as sent."""
     reusable_blocks: int = 0
     """The same once every `break` is undone."""
-    first_difference: int | None = None
-    """Offset of the first raw byte of `b` that differs; None where the bodies are equal."""
+
+    @property
+    def first_difference(self) -> int | None:
+        """Offset of the first raw byte of `b` that differs; None where the bodies are equal.
+
+        The shorter length where one begins the other. Looks through both bodies to find it.
+        """
+        a, b = self.a.body, self.b.body
+        return None if a == b else common_head(a, b)
 
     @property
     def first_path(self) -> str | None:
-        """JSON path of that byte in `b`. Looks through the body to find it."""
-        if self.first_difference is None:
-            return None
-        return jsontext.path_at(self.b.body, self.first_difference)
+        """JSON path of that byte in `b`."""
+        at = self.first_difference
+        return None if at is None else jsontext.path_at(self.b.body, at)
 
     @property
     def breaks(self) -> tuple[Finding, ...]:

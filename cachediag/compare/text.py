@@ -1,7 +1,7 @@
 """Two versions of one text → the pieces that changed, each with the code of its kind."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
@@ -124,9 +124,15 @@ def _aligned(a: list[str], b: list[str]) -> Iterator[tuple[range, range, bool]]:
         yield range(head, a_end), range(head, b_end), False
         return
     masked = [patterns.mask(line) for line in a[head:a_end]]
-    matcher = SequenceMatcher(None, masked, [patterns.mask(line) for line in b[head:b_end]])
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+    for tag, i1, i2, j1, j2 in _opcodes(masked, [patterns.mask(line) for line in b[head:b_end]]):
         yield range(head + i1, head + i2), range(head + j1, head + j2), tag == "equal"
+
+
+def _opcodes(a: list[str], b: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    """What difflib makes of two lists; of equal ones, the usual case, it need not be asked."""
+    if a == b:
+        return (("equal", 0, len(a), 0, len(b)),)
+    return SequenceMatcher(None, a, b).get_opcodes()
 
 
 def _line_change(a: _Lines, b: _Lines, i: int, j: int) -> Iterator[Hunk]:
@@ -169,8 +175,7 @@ def _word_changes(
     if max(len(a), len(b)) > _MOST_WORDS:
         yield (0, len(line_a)), (0, len(line_b)), None
         return
-    matcher = SequenceMatcher(None, [w.masked for w in a], [w.masked for w in b])
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+    for tag, i1, i2, j1, j2 in _opcodes([w.masked for w in a], [w.masked for w in b]):
         if tag == "equal":
             for x, y in zip(a[i1:i2], b[j1:j2], strict=True):
                 if line_a[x.start : x.end] != line_b[y.start : y.end]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from cachediag.model import Block, Part, Section
 from cachediag.protocol.blocks import Place
@@ -9,7 +10,7 @@ from cachediag.protocol.blocks import Place
 __all__ = ["Field"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Field:
     """One field of the body, and how an item of it becomes blocks."""
 
@@ -22,7 +23,7 @@ class Field:
     leads_with_system: Callable[[Part], bool] | None = None
     """Which of the first items belong to the system prompt; None where none can."""
 
-    @property
+    @cached_property
     def key(self) -> str:
         """What tells its items from those of another field."""
         return f"{self.blocks.__module__}.{self.name}"

@@ -1,6 +1,6 @@
 """A request body of any of the protocols → `Prompt`."""
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -39,8 +39,8 @@ class Parser:
 
     def __init__(self) -> None:
         self._parts: dict[tuple[str, bytes], Part] = {}
-        self._recent: dict[Field, deque[_Array]] = {}
-        self._talks: deque[_Array] = deque(maxlen=_RECENT)
+        self._recent: defaultdict[str, deque[_Array]] = defaultdict(_latest)
+        self._talks = _latest()
 
     def parse(self, body: bytes, endpoint: Endpoint | None = None) -> Prompt:
         """Turn a request body into its blocks in cache order.
@@ -122,7 +122,7 @@ class Parser:
 
     def _array(self, opened: "_Body", field: Field, at: Span) -> "_Array":
         """The parts of an array; those at the head that an array before had are taken from it."""
-        recent = self._recent.setdefault(field, deque(maxlen=_RECENT))
+        recent = self._recent[field.key]
         body, known, shared = opened.raw, opened.known, opened.shared
         if known is None or known.field is not field or known.base != at.start:
             known, shared = _longest(recent, body, at)
@@ -200,6 +200,10 @@ class _Array:
         head = memoryview(self.body)[self.base : self.base + size]
         behind = body[at.start + size : at.start + size + 1]
         return at.start + size < at.end and body.startswith(head, at.start) and behind in _BEHIND
+
+
+def _latest() -> deque[_Array]:
+    return deque(maxlen=_RECENT)
 
 
 def _longest(

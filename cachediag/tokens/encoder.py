@@ -24,13 +24,13 @@ _PART = 8
 """Chunks in a part of a text that is remembered by itself."""
 _HELD = 1 << 24
 """Characters of the texts that are remembered whole."""
-_TALKS = 64
-"""Conversations that are remembered, for their next prompt to go on from."""
+_ROWS = 64
+"""Heads of prompts, and conversations, that are remembered for their next prompt to go on from."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Talk:
-    """Texts in a row as they were encoded last, the first of which a prompt can be cut before."""
+class _Row:
+    """Texts in a row, with nothing before them that a prompt cannot be cut from."""
 
     texts: tuple[str, ...]
     chunks: tuple[Chunk, ...]
@@ -41,7 +41,7 @@ class _Talk:
     next."""
 
 
-_NO_TALK = _Talk((), (), (), ())
+_NOTHING = _Row((), (), (), ())
 
 
 class Encoder:
@@ -56,7 +56,8 @@ class Encoder:
         self._openings = tuple(tokenizer.special)
         self._chunks: dict[bytes, Chunk] = {}
         self._texts: dict[str, tuple[Chunk, ...]] = {}
-        self._talks: dict[str, _Talk] = {}
+        self._heads: dict[str, _Row] = {}
+        self._talks: dict[str, _Row] = {}
         self._held = 0
         heads = {text[0] for text in tokenizer.special}
         inner = {character for text in tokenizer.special for character in text[1:]}
@@ -76,16 +77,13 @@ class Encoder:
         """The tokens of the texts in a row, taken as one text.
 
         A conversation that goes on from one that was encoded before is encoded from where it
-        differs, whatever stands before it.
+        differs, whatever head it has: all that stands before the second text that opens with a
+        special token.
         """
         given = tuple(filter(None, texts))
         start = next((n for n in range(1, len(given)) if self._opens(given[n])), len(given))
-        head = [chunk for found, _ in self._encoded(given[:start]) for chunk in found]
-        if start == len(given):
-            return TokenSequence(head)
-        talk = self._talk(given[start:])
-        sizes = [len(chunk.ids) for chunk in head]
-        return TokenSequence((*head, *talk.chunks), (*sizes, *talk.sizes))
+        head, talk = self._row(given[:start], self._heads), self._row(given[start:], self._talks)
+        return TokenSequence((*head.chunks, *talk.chunks), (*head.sizes, *talk.sizes))
 
     def characters(self, text: str, token: int) -> int:
         """Characters of a whole prompt before one of its tokens; its length past the last."""
@@ -98,9 +96,11 @@ class Encoder:
             start += chunk.size
         return start
 
-    def _talk(self, texts: tuple[str, ...]) -> _Talk:
-        """Texts in a row; the head that they share with those before is taken from there."""
-        old = self._talks.get(texts[0], _NO_TALK)
+    def _row(self, texts: tuple[str, ...], known: dict[str, _Row]) -> _Row:
+        """Texts in a row; those that the latest with this first text began with are not encoded."""
+        if not texts:
+            return _NOTHING
+        old = known.get(texts[0], _NOTHING)
         shared = common_head(texts, old.texts)
         while shared and (old.ends[shared - 1] is None or not self._is_cut(texts, shared)):
             shared -= 1
@@ -112,9 +112,9 @@ class Encoder:
             chunks += found
             ends += [*[None] * (count - 1), len(chunks)]
         sizes = (*old.sizes[:end], *[len(chunk.ids) for chunk in chunks[end:]])
-        if len(self._talks) >= _TALKS:
-            self._talks.clear()
-        made = self._talks[texts[0]] = _Talk(texts, tuple(chunks), sizes, tuple(ends))
+        if len(known) >= _ROWS:
+            known.clear()
+        made = known[texts[0]] = _Row(texts, tuple(chunks), sizes, tuple(ends))
         return made
 
     def _encoded(self, texts: Sequence[str]) -> Iterator[tuple[tuple[Chunk, ...], int]]:
