@@ -4,13 +4,13 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+import cachediag
+
 __all__ = ["Module", "Reference", "Statement"]
 
-_PACKAGE = "cachediag"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _IMPORTS = (ast.Import, ast.ImportFrom)
 
@@ -58,10 +58,10 @@ class Module:
     """
 
     def __init__(self, name: str) -> None:
-        spec = find_spec(name)
-        if spec is None or spec.origin is None:
+        file = _file(name)
+        if file is None:
             raise ValueError(f"there is no module {name}")
-        source = Path(spec.origin).read_bytes()
+        source = file.read_bytes()
         self.name = name
         self.lines = source.splitlines(keepends=True)
         self.others: dict[str, tuple[str, str]] = {}
@@ -85,9 +85,9 @@ class Module:
         for alias in node.names:
             here = alias.asname or alias.name
             shown = f"{alias.name} as {here}" if alias.asname else alias.name
-            if origin.partition(".")[0] != _PACKAGE:
+            if origin.partition(".")[0] != cachediag.__name__:
                 self.others[here.partition(".")[0]] = origin, shown
-            elif _is_module(f"{origin}.{alias.name}"):
+            elif _file(f"{origin}.{alias.name}"):
                 self._modules[here] = f"{origin}.{alias.name}"
             else:
                 self._known[here] = origin, alias.name
@@ -187,9 +187,11 @@ def _is_text(node: ast.stmt) -> bool:
     )
 
 
-def _is_module(name: str) -> bool:
-    try:
-        return find_spec(name) is not None
-    except ModuleNotFoundError:
-        # What would hold it is a module itself.
-        return False
+def _file(name: str) -> Path | None:
+    """Where a module of this package stands; nothing is imported to find out."""
+    for base in cachediag.__path__:
+        place = Path(base, *name.split(".")[1:])
+        for file in (place.with_suffix(".py"), place / "__init__.py"):
+            if file.is_file():
+                return file
+    return None

@@ -84,7 +84,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
 
 
 @given(st.lists(bodies(), min_size=1, max_size=3), _PROTOCOLS, rule_lists)
-@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 def test_python(carried, sent, protocol, rules):
     own, theirs = Pins(), carried.Pins()
     copies = [carried.Rule(**asdict(rule)) for rule in rules]
@@ -96,7 +96,7 @@ def test_python(carried, sent, protocol, rules):
 
 
 @given(st.lists(bodies(), min_size=1, max_size=3), _PROTOCOLS, rule_lists)
-@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 def test_javascript(ask, sent, protocol, rules):
     pins = Pins()
     expected = [apply_rules(body, protocol, rules, pins).body for body in sent]
@@ -114,7 +114,7 @@ def canonical(body: bytes, protocol: Endpoint) -> list[tuple[str, bytes]]:
 
 
 @given(st.data(), plain_requests)
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 def test_a_request_that_was_parsed(ask, data, request_):
     body = Spelling(data.draw, odd=False).of({"messages": [], **request_}).encode()
     answer = ask(url="/v1/messages?beta=true", body=json.loads(body))
