@@ -89,6 +89,8 @@ class Followed:
 @pytest.fixture
 def follow() -> Iterator[Follow]:
     started: list[subprocess.Popen[str]] = []
+    # Where the tests run in the background, interrupts are ignored, and a child would be deaf too.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def start(*arguments: object) -> Followed:
         command = [sys.executable, "-m", "cachediag", "analyze", "--watch", *map(str, arguments)]
@@ -103,9 +105,10 @@ def follow() -> Iterator[Follow]:
         return Followed(process)
 
     yield start
+    signal.signal(signal.SIGINT, before)
     for process in started:
         process.kill()
-        process.communicate()
+        process.wait()
 
 
 def test_a_recording_is_followed_line_by_line_until_it_is_interrupted(
