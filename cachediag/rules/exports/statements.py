@@ -7,10 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-import cachediag
-
 __all__ = ["Module", "Reference", "Statement"]
 
+_PACKAGE = "cachediag"
+_ROOT = Path(__file__).parents[2]
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _IMPORTS = (ast.Import, ast.ImportFrom)
 
@@ -85,7 +85,7 @@ class Module:
         for alias in node.names:
             here = alias.asname or alias.name
             shown = f"{alias.name} as {here}" if alias.asname else alias.name
-            if origin.partition(".")[0] != cachediag.__name__:
+            if origin.partition(".")[0] != _PACKAGE:
                 self.others[here.partition(".")[0]] = origin, shown
             elif _file(f"{origin}.{alias.name}"):
                 self._modules[here] = f"{origin}.{alias.name}"
@@ -189,9 +189,6 @@ def _is_text(node: ast.stmt) -> bool:
 
 def _file(name: str) -> Path | None:
     """Where a module of this package stands; nothing is imported to find out."""
-    for base in cachediag.__path__:
-        place = Path(base, *name.split(".")[1:])
-        for file in (place.with_suffix(".py"), place / "__init__.py"):
-            if file.is_file():
-                return file
-    return None
+    place = _ROOT.joinpath(*name.split(".")[1:])
+    files = place.with_suffix(".py"), place / "__init__.py"
+    return next((file for file in files if file.is_file()), None)

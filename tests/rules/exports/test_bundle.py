@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import cachediag
+from cachediag.rules.exports import statements
 from cachediag.rules.exports.bundle import bundle
 
 SCRIPTS = ("asgi", "litellm", "mitmproxy")
@@ -21,7 +21,7 @@ Write = Callable[..., None]
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     """Write modules of this package: `write(one="…")` makes `cachediag.one`."""
-    monkeypatch.setattr(cachediag, "__path__", [*cachediag.__path__, str(tmp_path)])
+    monkeypatch.setattr(statements, "_ROOT", tmp_path)
 
     def write(**modules: str) -> None:
         for name, source in modules.items():

@@ -2,7 +2,7 @@
 
 import pytest
 
-import cachediag
+from cachediag.rules.exports import statements
 from cachediag.rules.exports.statements import Module
 
 SOURCE = '''\
@@ -28,7 +28,7 @@ TWO, (THREE, *FOUR) = 1, (2, 3)
 
 @pytest.fixture
 def module(tmp_path, monkeypatch):
-    monkeypatch.setattr(cachediag, "__path__", [str(tmp_path)])
+    monkeypatch.setattr(statements, "_ROOT", tmp_path)
     (tmp_path / "made_a.py").write_text(SOURCE, encoding="utf-8")
     (tmp_path / "made_b.py").write_text("thing = some = 1\n", encoding="utf-8")
     return Module("cachediag.made_a")
