@@ -20,7 +20,7 @@ from cachediag.protocol import jsontext
 from cachediag.tokens.tokenizers.bytepairs import PATTERNS, BytePairs, encoding
 from cachediag.tokens.tokenizers.library import Library
 
-__all__ = ["load"]
+__all__ = ["BYTES", "load"]
 
 _NO_FLAGS = ("lstrip", "rstrip", "normalized", "single_word")
 
@@ -70,7 +70,7 @@ def _byte_pairs(name: str, data: Json, model: Json, added: list[Json]) -> BytePa
     vocabulary = {token: id_ for token, id_ in model["vocab"].items() if token not in special}
     if not _in_order(model["merges"], vocabulary):
         return None
-    ranks = {token.translate(_BYTES).encode("latin-1"): id_ for token, id_ in vocabulary.items()}
+    ranks = {token.translate(BYTES).encode("latin-1"): id_ for token, id_ in vocabulary.items()}
     return BytePairs(name, encoding(name, ranks, pattern), special, nfc=bool(normal_forms))
 
 
@@ -107,7 +107,7 @@ def _is_plain(model: Json) -> bool:
     return (
         model["type"] == "BPE"
         and not any(model.get(option) for option in (*options, "byte_fallback"))
-        and all(byte in model["vocab"] for byte in map(chr, _BYTES))
+        and all(byte in model["vocab"] for byte in map(chr, BYTES))
     )
 
 
@@ -126,4 +126,5 @@ def _byte_table() -> dict[int, int]:
     return {byte: byte for byte in printing} | {256 + n: byte for n, byte in enumerate(others)}
 
 
-_BYTES = _byte_table()
+BYTES = _byte_table()
+"""What byte each of the characters stands for by which `tokenizer.json` spells tokens."""
