@@ -65,10 +65,14 @@ class VllmMlxConversion:
     Args:
         release: the release, such as `(0, 6, 0)`.
         native_tools: the tool parser hands calls and results to the template as such.
+        strips: the billing header is removed as the release does it.
     """
 
-    def __init__(self, release: tuple[int, ...], *, native_tools: bool) -> None:
+    def __init__(
+        self, release: tuple[int, ...], *, native_tools: bool, strips: bool = True
+    ) -> None:
         self._release = release
+        self._strips = strips
         self._native = native_tools
         self._readers: dict[bool, Reader] = {}
         self._edited: Memo[tuple[Turn, re.Pattern[str]], Turn] = Memo(_FEW)
@@ -94,7 +98,7 @@ class VllmMlxConversion:
         system = reader.system(prompt)
         if system is not None or read.moved:
             systems = self._front(system, read)
-        if self._release >= (0, 4, 0):
+        if self._release >= (0, 4, 0) and self._strips:
             for number in systems:
                 turns[number] = self._without(turns[number], AT_LINE_START)
         forced, tools = _forced(prompt), reader.tools(prompt)
@@ -131,7 +135,7 @@ class VllmMlxConversion:
 
     def _stripped(self, system: Turn) -> Turn:
         """The top-level system text as the adapter leaves it."""
-        if self._release < (0, 2, 8):
+        if self._release < (0, 2, 8) or not self._strips:
             return system
         return self._without(system, AT_LINE_START if self._release >= (0, 5, 0) else ANYWHERE)
 

@@ -52,7 +52,7 @@ PROFILES: dict[str, Callable[..., Profile]] = {
     "vllm": vllm.Vllm,
     "vllm-mlx": vllm_mlx.VllmMlx,
 }
-_OPTIONS = {"vllm-mlx": ("tools",)}
+_OPTIONS = {"vllm-mlx": ("tools", "strip")}
 
 
 def profile(spec: str, model: Template | None = None) -> Profile:
@@ -79,7 +79,8 @@ def _option(name: str, given: str) -> tuple[str, str]:
     option, _, value = given.partition("=")
     known = _OPTIONS.get(name, ())
     if option not in known:
-        choice = f"Write {name}:{known[0]}=VALUE." if known else f"Write {name} alone."
+        choices = " or ".join(f"{name}:{each}=VALUE" for each in known)
+        choice = f"Write {choices}." if known else f"Write {name} alone."
         raise UsageError(f"{name} has no option {option!r}", remedy=choice)
     return option, value
 

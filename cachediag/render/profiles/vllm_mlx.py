@@ -38,12 +38,19 @@ class VllmMlx:
     """`native` where the server runs with a tool parser that hands tool calls and results to the
     template as such (`--enable-auto-tool-choice --tool-call-parser hermes`, from 0.3.0 also
     `qwen`); `text`, as without one, where it writes them into the messages."""
+    strip: str = "on"
+    """`off` for a server whose own removal of the billing header was turned off."""
 
     def __post_init__(self) -> None:
         if self.version and not re.fullmatch(r"\d+\.\d+\.\d+", self.version):
             raise UsageError(
                 f"{self.version!r} is no release of vllm-mlx",
                 remedy=f"Write the version in full, such as vllm-mlx@{_NEWEST}.",
+            )
+        if self.strip not in ("on", "off"):
+            raise UsageError(
+                f"strip={self.strip} is not known",
+                remedy="Write strip=off where the server keeps the billing header, else nothing.",
             )
         if self.tools not in ("text", "native"):
             raise UsageError(
@@ -54,18 +61,20 @@ class VllmMlx:
     @property
     def name(self) -> str:
         """The name with the release."""
-        suffix = "" if self.tools == "text" else f":tools={self.tools}"
+        options = {"tools": (self.tools, "text"), "strip": (self.strip, "on")}
+        named = [f"{name}={given}" for name, (given, usual) in options.items() if given != usual]
+        suffix = f":{','.join(named)}" if named else ""
         return f"vllm-mlx@{self.version or _NEWEST}{suffix}"
 
-    @property
+    @cached_property
     def _release(self) -> tuple[int, ...]:
         return tuple(int(part) for part in (self.version or _NEWEST).split("."))
 
     def arrange(self, prompt: Prompt) -> Prompt:
         """The prompt without billing header; from 0.5.0 every system text before the talk."""
         if self._release >= (0, 5, 0) and prompt.endpoint != "chat":
-            return system_first(prompt, _strip_lines)
-        if self._release < (0, 2, 8):
+            return system_first(prompt, _strip_lines if self.strip == "on" else _as_sent)
+        if self._release < (0, 2, 8) or self.strip == "off":
             return prompt
         inline = _strip_lines if self._release >= (0, 4, 0) else None
         return edited(prompt, _strip_anywhere, inline)
@@ -101,11 +110,17 @@ class VllmMlx:
 
     @cached_property
     def _conversion(self) -> VllmMlxConversion:
-        return VllmMlxConversion(self._release, native_tools=self.tools == "native")
+        return VllmMlxConversion(
+            self._release, native_tools=self.tools == "native", strips=self.strip == "on"
+        )
 
 
 def _strip_anywhere(text: str) -> str:
     return ANYWHERE.sub("", text)
+
+
+def _as_sent(text: str) -> str:
+    return text
 
 
 def _strip_lines(text: str) -> str:

@@ -264,11 +264,27 @@ def test_what_is_not_proven_says_so():
         assert len(rendered.notes) == 1
 
 
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_server_that_keeps_the_billing_header(release):
+    inline = ("system", f"{HEADER}\nTurn.")
+    request = messages(("user", "u"), inline, system=[words(HEADER), words("Help.")])
+    backend = profile(f"vllm-mlx@{release}:strip=off", template("qwen3"))
+    assert backend.name == f"vllm-mlx@{release}:strip=off"
+    assert backend.render(request).text.count(HEADER) == 2
+    texts = [block.canonical.decode() for block in backend.arrange(request).blocks]
+    assert sum(HEADER in each for each in texts) == 2
+    assert profile(f"vllm-mlx@{release}:tools=native,strip=off").name.endswith(
+        ":tools=native,strip=off"
+    )
+
+
 def test_a_release_or_an_option_that_is_none():
     with pytest.raises(UsageError, match="is no release of vllm-mlx"):
         profile("vllm-mlx@new")
     with pytest.raises(UsageError, match="tools=some is not known"):
         profile("vllm-mlx:tools=some")
+    with pytest.raises(UsageError, match="strip=no is not known"):
+        profile("vllm-mlx:strip=no")
     with pytest.raises(UsageError, match="has no option 'parser'"):
         profile("vllm-mlx:parser=hermes")
     assert profile("vllm-mlx:tools=native").name == "vllm-mlx@0.6.0:tools=native"
