@@ -246,10 +246,9 @@ def without_member(raw: bytes, path: tuple[str, ...], name: str) -> bytes:
     gap = inside.gap_start(number)
     own_comma = inside.comma(end, inside.close)
     end = end if own_comma is None else own_comma + 1
-    is_last_line = b"\n" not in raw[end : inside.close]
-    has_comment = raw[gap:start] != inside.bare[gap:start]
-    if not (is_last_line and has_comment):
-        # Else the brace would end up in a comment.
+    ends_line = raw[end:].lstrip(b" \t")[:1] in (b"\r", b"\n")
+    if ends_line or raw[gap:start] == inside.bare[gap:start]:
+        # Else what follows would end up in a comment.
         start = inside.inked_until(start)
     before = inside.comma(gap, start) if number and own_comma is None else None
     if before is None:

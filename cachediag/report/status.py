@@ -1,8 +1,7 @@
 """How the state of things looks: switches and where they are set, and the backend's own cures."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from textwrap import wrap
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -78,44 +77,44 @@ def _client(state: ClientState, options: ConsoleOptions) -> Iterator[Text]:
     on = sum(each.state == "on" for each in state.switches)
     total = len(state.switches)
     yield line((state.client.name, "bold"), f"   {on:,} of {total:,} switches on")
+    kinds = {str(file.variables.path): file.kind for file in state.files}
     for each in state.switches:
-        yield from _switch(each, options)
+        yield from _switch(each, kinds, options)
     yield Text()
     for file in state.files:
-        yield _file(state, file)
+        yield from _file(file)
     yield Text()
 
 
-def _switch(each: SwitchState, options: ConsoleOptions) -> Iterator[Text]:
-    answers = "/".join(each.switch.codes)
-    value = "not set" if each.value is None else printable(each.value)
-    where = "" if each.source is None else f"  {_source(each.source)}"
+def _switch(each: SwitchState, kinds: Mapping[str, str], options: ConsoleOptions) -> Iterator[Text]:
+    value = "not set"
+    if each.value is not None and each.source is not None:
+        value = f"{kinds.get(each.source, each.source)}: {printable(each.value)}"
     sign = {"on": "on", "other": symbols(options).cost, "unset": ""}[each.state]
+    answers = "/".join(each.switch.codes)
     yield line(
-        (f"  {sign:<2} {each.switch.name:<{_NAME}} {answers:<7}  ", _SIGNS[each.state]),
-        f"{value}{where}",
+        (f"  {sign:<2} {each.switch.name:<{_NAME}} {answers:<7}  ", _SIGNS[each.state]), value
     )
     if each.state == "other":
         yield line((f"     wanted: {each.switch.value}", "yellow"))
     for source, overruled in each.overruled:
-        yield line((f"     {_source(source)} says {printable(overruled)}, and does not count", DIM))
+        said = f"{kinds.get(source, source)}: {printable(overruled)}"
+        yield line((f"     {said}, which does not count", DIM))
 
 
-def _source(source: str) -> str:
-    return source if source == "environment" else shortened(Path(source))
-
-
-def _file(state: ClientState, file: FileState) -> Text:
+def _file(file: FileState) -> Iterator[Text]:
     said = file.variables
-    path = shortened(said.path)
-    head = f"  {file.kind:<8} {path}   "
+    head, path = f"  {file.kind:<8} ", shortened(said.path)
     if not said.exists:
-        return line((f"{head}not there", DIM))
-    if said.problem is not None:
-        return line(head, (f"! not read: {said.problem}", "yellow"))
-    if not file.is_read:
-        return line(head, (f"! not read: {state.client.name} takes no comments", "yellow"))
-    return line(head, ("has switches set by cachediag" if said.can_undo else "read", DIM))
+        yield line((f"{head}{'not there':<24} {path}", DIM))
+    elif said.problem is not None:
+        yield line(head, (f"{'not read':<24} ", "yellow"), path)
+        yield line((f"           {said.problem}", "yellow"))
+    elif not file.is_read:
+        yield line(head, (f"{'not read: has comments':<24} ", "yellow"), path)
+    else:
+        by = "read, set by cachediag" if said.can_undo else "read"
+        yield line(f"{head}{by:<24} ", (path, DIM))
 
 
 def _backend(state: BackendState) -> Iterator[Text]:

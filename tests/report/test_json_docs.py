@@ -109,6 +109,30 @@ def test_what_rules_change(session: str, tmp_path: Path) -> None:
     assert keys("fix", "apply", session, str(path), "--dry-run") == documented("cachediag.fix/1")
 
 
+@pytest.fixture
+def sent_by_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A session of a known client and of one that is not, in a home directory of its own."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    path = tmp_path / "two.cachediag"
+    with Session.create(path) as made:
+        for agent, cch in (("claude-cli/2.1.113", b"1"), ("claude-cli/2.1.113", b"2"), ("x", b"3")):
+            headers = {"user-agent": agent}
+            info = ExchangeInfo(endpoint="messages", path="/v1/messages", headers=headers)
+            body = (CASE / "a.json").read_bytes().replace(b"cch=", b"cch=" + cch)
+            made.append(Exchange(info, body))
+    return str(path)
+
+
+def test_switches_and_what_is_in_place(
+    sent_by_two: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert keys("fix", "env", sent_by_two, "--write") == documented("cachediag.fix-env/1")
+    monkeypatch.setenv("CLAUDE_CODE_ATTRIBUTION_HEADER", "1")
+    words = ("fix", "status", sent_by_two, "--profile", "vllm-mlx@0.3.0")
+    assert keys(*words) == documented("cachediag.fix-status/1")
+
+
 def test_an_analysis(session: str) -> None:
     expected = documented("cachediag.analysis/1") | below(
         "requests[].findings[]", documented("Findings")
