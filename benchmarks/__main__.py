@@ -10,11 +10,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import analysis, encoder, recorder, session_file, start_up
+from benchmarks import analysis, encoder, recorder, session_file, start_up, strip
 from benchmarks.figure import Figure
 
 _GROUPS: dict[str, Callable[[], Iterable[Figure]]] = {
     "recorder": recorder.measure,
+    "strip": strip.measure,
     "session-file": session_file.measure,
     "start-up": start_up.measure,
     "encoder": encoder.measure,
