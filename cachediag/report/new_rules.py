@@ -1,5 +1,6 @@
 """How the rules that were made from a session are told of."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -33,8 +34,7 @@ class NewRulesReport:
             yield Paragraph(what, GOOD)
             return
         yield Text(self._answer(), "" if rules else BAD, overflow="fold")
-        width = max((len(rule.id) for rule in rules), default=0)
-        yield from (_row(rule, width) for rule in rules)
+        yield from _table(rules)
         if self.generated.remarks:
             yield Text()
         for remark in self.generated.remarks:
@@ -62,11 +62,17 @@ class NewRulesReport:
         return {" ".join(filter(None, words)): "what they save, and whether they are safe"}
 
 
-def _row(rule: Rule, width: int) -> Text:
+def _table(rules: Sequence[Rule]) -> Iterator[Text]:
+    rows = [(rule.id, count(rule.evidence.requests, "request"), _saved(rule)) for rule in rules]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for rule, row in zip(rules, rows, strict=True):
+        cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)]
+        title = f"{rule.finding} {load(rule.finding).title}"
+        yield line(f"  {cells[0]}   ", ("   ".join((*cells[1:], title)), DIM))
+
+
+def _saved(rule: Rule) -> str:
+    if not rule.enabled:
+        return "not enabled"
     about = "" if rule.evidence.exact else "about "
-    saved = f"{about}{rule.evidence.tokens_saved:,} tokens" if rule.evidence.tokens_saved else ""
-    title = f"{rule.finding} {load(rule.finding).title}"
-    state = "" if rule.enabled else "not enabled: see the file"
-    parts = (title, count(rule.evidence.requests, "request"), saved, state)
-    shown = "   ".join(part for part in parts if part)
-    return line(f"  {printable(rule.id):<{width}}   ", (shown, DIM))
+    return f"{about}{rule.evidence.tokens_saved:,} tokens" if rule.evidence.tokens_saved else ""

@@ -10,6 +10,7 @@ from cachediag.model import Exchange, ExchangeInfo
 from cachediag.rules.check import check
 from cachediag.rules.engine.apply import apply_rules
 from cachediag.rules.engine.pins import Pins
+from cachediag.rules.objection import Objection
 from cachediag.rules.proposals.proposed import Proposed
 from cachediag.rules.protocols import protocol_of
 from cachediag.rules.rule import Rule, RuleSet
@@ -135,16 +136,21 @@ def _unrefused(
         if not enabled.rules:
             break
         refused = {
-            name: objection.message
+            name: _said(objection)
             for objection in check(source.exchanges(), enabled, choice).refusals
             for name in objection.rules
         }
         if not refused:
             break
         proposals = tuple(
-            _disabled(each, f"Refused: it {refused[each.rule.id]}")
+            _disabled(each, f"A check refuses it: {refused[each.rule.id]}")
             if each.rule.id in refused
             else each
             for each in proposals
         )
     return proposals
+
+
+def _said(objection: Objection) -> str:
+    names = "it" if len(objection.rules) == 1 else " and ".join(objection.rules)
+    return f"{names} {objection.message}"

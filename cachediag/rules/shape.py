@@ -89,6 +89,8 @@ def _by_units(values: Sequence[str], code: str) -> str | None:
     if len({len(row) for row in rows}) != 1:
         return None
     columns = list(zip(*rows, strict=True))
+    if code == random_id.CODE:
+        columns = [_drawn(column, columns) for column in columns]
     made = []
     for number, column in enumerate(columns):
         mark = columns[number - 1][0] if number else ""
@@ -97,6 +99,26 @@ def _by_units(values: Sequence[str], code: str) -> str | None:
             return None
         made.append(one)
     return "".join(made)
+
+
+def _drawn(column: tuple[str, ...], columns: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """A part of an identifier with what any part of it may hold, written as further draws.
+
+    Few draws do not show all: one part of a uuid may have come out in digits each time.
+    """
+    if not _is_drawn(column):
+        return column
+    longest = max(map(len, column))
+    seen = {one for other in columns if _is_drawn(other) for word in other for one in word}
+    # Decimal digits alone are rarer than a few draws of hexadecimal ones.
+    letters = seen if any(one.isalpha() for one in seen) else seen | set("af")
+    return (*column, *(one * longest for one in sorted(letters)))
+
+
+def _is_drawn(column: Sequence[str]) -> bool:
+    return all(word.isalnum() for word in column) and (
+        len(set(column)) > 1 or any(map(str.isdigit, column[0]))
+    )
 
 
 def _column(column: Sequence[str], mark: str, code: str) -> str | None:

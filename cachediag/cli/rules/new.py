@@ -49,7 +49,9 @@ def new(
         raise UsageError("exists already", where=str(output), remedy="Give a new file: -o FILE")
     opened = source(session, incoming=True)
     choice = choose(asked(opened), profile_spec=profile, model_spec=model)
-    made = generate(opened, choice, model)
+    # Nothing is shown where there is no terminal.
+    with err().status("looking for what breaks prefixes, and trying rules on the session"):
+        made = generate(opened, choice, model)
     if made.ruleset.rules:
         text = write_rules(
             made.ruleset, made.notes, head=f"Made from the session {opened.name}.", foot=made.foot
@@ -64,10 +66,10 @@ def new(
 
 
 def _save(path: Path, text: str) -> None:
-    # What was recorded is nobody else's business, and values of it are in the file.
     import os
 
     try:
+        # Values of the recording are in it, which are nobody else's business.
         with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
             file.write(text.encode())
     except OSError as error:

@@ -8,6 +8,8 @@ that were not in every header, or in none, are optional in the pattern.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 
 from cachediag.heads import common_head
 from cachediag.rules.pattern import PatternError, compiled, literal
@@ -83,15 +85,17 @@ def dropping(headers: Sequence[Header]) -> str | None:
     r"""The pattern, from `\A` to `\z`, of headers that have a block of their own.
 
     It has the fields that were seen, and those that clients are known to send, so that requests
-    of another sender are found too. All but the first are optional.
+    of another sender are found too. All but the first are optional, and
+    that too where not every header has it.
     """
     names = _order(headers)
     if names is None:
         return None
     for wanted in (_with_known(names), names):
         fields = ["".join(_parts(name, headers)) for name in wanted]
-        rest = "".join(f"(?:{field})?" for field in fields[1:])
-        made = rf"\A{literal(NAME)}{fields[0]}{rest}{_tail(headers)}\z"
+        first = fields.pop(0) if not _is_optional(wanted[0], headers) else ""
+        rest = "".join(f"(?:{field})?" for field in fields)
+        made = rf"\A{literal(NAME)}{first}{rest}{_tail(headers)}\z"
         try:
             pattern = compiled(made)
         except PatternError:
@@ -150,18 +154,18 @@ def _text(each: Header) -> str:
 
 def _order(headers: Sequence[Header]) -> list[str] | None:
     """All field names in an order that every header keeps; None where there is none."""
-    names: list[str] = []
-    for each in headers:
-        at = 0
-        for field in each.fields:
-            if field.name not in names:
-                names.insert(at, field.name)
-            at = names.index(field.name) + 1
-    for each in headers:
-        places = [names.index(field.name) for field in each.fields]
-        if places != sorted(set(places)):
-            return None
-    return names
+    rows = [[field.name for field in each.fields] for each in headers]
+    if any(len(set(row)) < len(row) for row in rows):
+        return None
+    seen = dict.fromkeys(name for row in rows for name in row)
+    before: dict[str, set[str]] = {name: set() for name in (*_KNOWN, *seen) if name in seen}
+    for row in rows:
+        for earlier, name in pairwise(row):
+            before[name].add(earlier)
+    try:
+        return list(TopologicalSorter(before).static_order())
+    except CycleError:
+        return None
 
 
 def _with_known(names: Sequence[str]) -> list[str]:

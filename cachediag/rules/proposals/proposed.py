@@ -66,4 +66,6 @@ def evidence(found: Sequence[Found], values: Sequence[str] = ()) -> Evidence:
 
 
 def _cut(value: str) -> str:
-    return value if len(value) <= _LONGEST_SEEN else f"{value[: _LONGEST_SEEN - 1]}…"
+    cut = value if len(value) <= _LONGEST_SEEN else f"{value[: _LONGEST_SEEN - 1]}…"
+    # Half of a character has no place in a file.
+    return cut.encode("utf-8", "backslashreplace").decode()
