@@ -32,6 +32,7 @@ class NewRulesReport:
         if not self.generated.requests:
             what = f"No prefix of {printable(self.session)} is broken: no rule is needed."
             yield Paragraph(what, GOOD)
+            yield from (Paragraph(printable(each), DIM) for each in self.generated.remarks)
             return
         yield Text(self._answer(), "" if rules else BAD, overflow="fold")
         yield from _table(rules)

@@ -11,7 +11,7 @@ from cachediag.rules.proposals import PROPOSALS
 from cachediag.rules.proposals.proposed import Proposed
 from cachediag.rules.proving import proved
 from cachediag.rules.rule import RuleSet
-from cachediag.rules.values import Found, collect, compared, saved
+from cachediag.rules.values import Found, beside, collect, compared, saved
 from cachediag.session.source import Source
 
 __all__ = ["Generated", "generate"]
@@ -47,7 +47,8 @@ def generate(source: Source, choice: Choice, model: str | None = None) -> Genera
         choice: the profile whose order counts, and what to count tokens by.
         model: what was given as `--model`, to be noted.
     """
-    found = collect(compared(source, choice), saved(source, choice.anew()))
+    costs = saved(source, choice.anew())
+    found = collect(compared(source, choice), costs)
     proposals = proved(drafted(found, source.exchanges), source, choice) if found else ()
     # What is applied comes first.
     ordered = sorted(proposals, key=lambda each: not each.rule.enabled)
@@ -56,7 +57,7 @@ def generate(source: Source, choice: Choice, model: str | None = None) -> Genera
     return Generated(
         ruleset=RuleSet(tuple(each.rule for each in ordered), choice.counter.profile.name, model),
         notes={each.rule.id: _note(each, ordered) for each in ordered},
-        remarks=tuple(_remarks(left)),
+        remarks=tuple(_remarks([*left, *beside(costs, found)])),
         requests=len({request for each in found for request in each.requests}),
     )
 
@@ -97,17 +98,20 @@ def _remarks(left: Sequence[Found]) -> Iterator[str]:
     for (code, reason), group in groups.items():
         page = load(code)
         advice = f" What to do: {page.fix}." if page.fix else ""
-        shown = f"{code} {page.title}, at {_paths(group)}, in {_cost(group)}"
+        shown = f"{code} {page.title}, {_paths(group)}in {_cost(group)}"
         yield f"{shown}. No rule: {reason}.{advice}"
 
 
 def _paths(group: Sequence[Found]) -> str:
-    paths = list(dict.fromkeys(each.spot.path for each in group))
+    paths = list(dict.fromkeys(each.spot.path for each in group if each.spot.path))
     more = len(paths) - _MOST_PATHS
-    return ", ".join(paths[:_MOST_PATHS]) + (f" and {more} more" if more > 0 else "")
+    shown = ", ".join(paths[:_MOST_PATHS]) + (f" and {more} more" if more > 0 else "")
+    return f"at {shown}, " if shown else ""
 
 
 def _reason(each: Found) -> str:
+    if each.code[0] == "P":
+        return "the engine decides it, not the text"
     if each.code not in PROPOSALS:
         return "none can undo it"
     if each.spot.role in ("user", "assistant", "tool"):

@@ -11,6 +11,7 @@ from cachediag.analysis.requests import Request, Walk
 from cachediag.compare import Comparison
 from cachediag.compare.comparison import Entry
 from cachediag.compare.places import leaf_path
+from cachediag.errors import CachediagError
 from cachediag.model import Block, Exchange
 from cachediag.protocol import jsontext
 from cachediag.protocol.blocks import named
@@ -20,7 +21,7 @@ from cachediag.rules.family import Family, family
 from cachediag.rules.protocols import protocol_of
 from cachediag.session.source import Source
 
-__all__ = ["Found", "Saved", "Spot", "collect", "compared", "saved", "texts_at"]
+__all__ = ["Found", "Saved", "Spot", "beside", "collect", "compared", "saved", "texts_at"]
 
 _TOOL = re.compile(r"(tools)\[\d+\]")
 # More versions of one text teach nothing new.
@@ -145,6 +146,24 @@ def collect(requests: Iterable[Request], costs: Saved) -> tuple[Found, ...]:
     return tuple(sorted(found, key=lambda each: -each.tokens_lost))
 
 
+def beside(costs: Saved, found: Sequence[Found]) -> tuple[Found, ...]:
+    """What costs tokens besides the breaks: replies that come back changed, the engine's policy.
+
+    Args:
+        costs: what the causes cost.
+        found: the breaks.
+    """
+    known = {each.code for each in found}
+    seen: defaultdict[tuple[str, str | None], dict[int, int]] = defaultdict(dict)
+    for (index, code, path), tokens in costs.tokens.items():
+        if code not in known and code[0].isalpha():
+            seen[code, path][index] = tokens
+    return tuple(
+        Found(code, Spot("", path or ""), tuple(rows), (), sum(rows.values()), costs.exact)
+        for (code, path), rows in seen.items()
+    )
+
+
 def _shows(own: Family, code: str) -> bool:
     return any(code in slot.codes for slot in own.slots)
 
@@ -213,8 +232,8 @@ def _link(held: Comparison, entry: Entry, keys: tuple[str | int, ...]) -> tuple[
 def _text(body: bytes, path: str) -> str | None:
     try:
         found = [place for place in places(body, path) if is_text(body, place)]
-    except ValueError:
-        # A key that rules have no way to name.
+    except (CachediagError, ValueError):
+        # A body that is no JSON, or a key that rules have no way to name.
         return None
     return text_at(body, found[0]) if len(found) == 1 else None
 

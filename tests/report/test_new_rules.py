@@ -55,7 +55,9 @@ def test_how_many_are_enabled():
 
 
 def test_nothing_to_do():
-    assert shown([], requests=0) == "No prefix of stock is broken: no rule is needed.\n"
+    healthy = "No prefix of stock is broken: no rule is needed.\n"
+    assert shown([], requests=0) == healthy
+    assert shown([], requests=0, remarks=("P06 the key.",)) == f"{healthy}P06 the key.\n"
 
 
 def test_what_was_recorded_cannot_act_on_a_terminal():

@@ -173,6 +173,14 @@ def test_what_has_no_rule_is_said_with_what_to_do():
     assert made.foot.startswith("Found as well, and answered by no rule:\n\nS04 earlier ")
 
 
+def test_what_the_engine_decides_is_told_too():
+    made = made_from([main(), main("t1"), main("t1", "t2")], "vllm-mlx@0.4.1")
+    assert (rows(made), made.requests) == ([], 0)
+    (remark,) = made.remarks
+    assert remark.startswith("P06 key takes in the history, in 2 requests: ")
+    assert " No rule: the engine decides it, not the text. What to do: " in remark
+
+
 def test_tools_are_named_by_name():
     bodies = []
     for number in range(3):

@@ -1,7 +1,7 @@
 import json
 
 from cachediag.analysis.choice import choose
-from cachediag.rules.values import Saved, Spot, collect, compared, saved, texts_at
+from cachediag.rules.values import Found, Saved, Spot, beside, collect, compared, saved, texts_at
 from cachediag.session.source import numbered
 from tests.analysis.sessions import main, recorded, sub_agent
 from tests.compare.bodies import HEADER, body, raw, tool
@@ -84,11 +84,21 @@ def test_the_tokens_are_those_that_the_analysis_lays_to_the_cause():
     assert not saved(source, choose("messages")).exact
 
 
+def test_what_costs_besides_the_breaks():
+    # This release's key takes in the history, so that a conversation never finds its own.
+    source = numbered("made-up", recorded([main(), main("t1"), main("t1", "t2")]))
+    costs = saved(source, choice(profile="vllm-mlx@0.4.1"))
+    (other,) = beside(costs, ())
+    assert (other.code, other.requests) == ("P06", (1, 2))
+    assert other.tokens_lost == sum(costs.tokens.values()) > 0
+    assert beside(costs, [Found("P06", HEADER_SPOT, (1,))]) == ()
+
+
 def test_all_texts_at_a_place():
     bodies = [*rotating(2), sub_agent("Look", header="00000")]
     chat = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x"}]}).encode()
     exchanges = recorded([*map(raw, bodies), chat, b"no JSON"], endpoints={3: "chat"})
-    source = numbered("made-up", [*exchanges[:4]])
+    source = numbered("made-up", exchanges)
     assert texts_at(source.exchanges(), [HEADER_SPOT]) == {
         HEADER_SPOT: {HEADER.format("00000"): [0, 2], HEADER.format("00001"): [1]}
     }
