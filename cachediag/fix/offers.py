@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from cachediag.analysis.analyze import Analysed
 from cachediag.findings import all_codes
@@ -60,8 +61,12 @@ def offers(requests: Iterable[Analysed], load: Callable[[int], Exchange]) -> Off
     collected = _Collected()
     for request in requests:
         if request.problem is None:
-            collected.add(request, load(request.info.index))
+            collected.add(request, partial(_body, load, request.info.index))
     return collected.offers()
+
+
+def _body(load: Callable[[int], Exchange], index: int) -> bytes:
+    return load(index).request
 
 
 class _Collected:
@@ -73,10 +78,10 @@ class _Collected:
         self.answered: dict[str, tuple[Switch, Sender, set[str], set[int]]] = {}
         self.left: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
 
-    def add(self, request: Analysed, exchange: Exchange) -> None:
-        sender = recognised(exchange)
+    def add(self, request: Analysed, body: Callable[[], bytes]) -> None:
+        sender = recognised(request.info, body)
         if sender is None:
-            self.unknown[exchange.info.headers.get("user-agent", "")] += 1
+            self.unknown[request.info.headers.get("user-agent", "")] += 1
         else:
             self.senders[sender] += 1
         self.exact = self.exact and (request.exact or not request.prompt_tokens)
@@ -84,9 +89,11 @@ class _Collected:
             self.tokens[code] += tokens
         for finding in request.findings:
             if finding.severity != "info":
-                self._answer(finding, request.info.index, sender, exchange.request)
+                self._answer(finding, request.info.index, sender, body)
 
-    def _answer(self, finding: Finding, index: int, sender: Sender | None, body: bytes) -> None:
+    def _answer(
+        self, finding: Finding, index: int, sender: Sender | None, body: Callable[[], bytes]
+    ) -> None:
         known = sender.client.switches if sender else ()
         fitting = [switch for switch in known if switch.answers(finding, body)]
         version = sender.version if sender else None

@@ -196,9 +196,12 @@ class _Broken:
     def _is_answered(self, finding: Finding, request: Request) -> bool:
         if not any(self._on.values()):
             return False
-        exchange = self._load(request.info.index)
-        sender = recognised(exchange)
+
+        def body() -> bytes:
+            return self._load(request.info.index).request
+
+        sender = recognised(request.info, body)
         switches = self._on.get(sender.client.id, ()) if sender else ()
-        names = {each.name for each in switches if each.answers(finding, exchange.request)}
+        names = {each.name for each in switches if each.answers(finding, body)}
         self.answered[finding.code] |= names
         return bool(names)

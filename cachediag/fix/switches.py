@@ -5,7 +5,7 @@ A client is a file in `clients/`, dated and with its sources; a newcomer adds a 
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-from cachediag.model import Exchange, Finding, Json
+from cachediag.model import ExchangeInfo, Finding, Json
 from cachediag.protocol import jsontext
 from cachediag.rules.engine.places import PathError, places
 
@@ -80,20 +80,20 @@ class Switch:
         """Whether this value of the variable switches it as wanted."""
         return value.strip().lower() in (self.value, *self.also)
 
-    def answers(self, finding: Finding, body: bytes) -> bool:
+    def answers(self, finding: Finding, body: Callable[[], bytes]) -> bool:
         """Whether it removes the cause of a finding.
 
         Args:
             finding: one of any code.
-            body: the later request.
+            body: gives the later request; asked only where it is needed.
         """
         if finding.code not in self.codes:
             return False
         if self.message is not None and not self.message.search(finding.message):
             return False
-        if self.where is not None and not self.where.is_in(body, finding):
+        if self.where is not None and not self.where.is_in(body(), finding):
             return False
-        return self.unless is None or not self.unless.is_in(body, finding)
+        return self.unless is None or not self.unless.is_in(body(), finding)
 
     def is_in(self, version: str | None) -> bool:
         """Whether a release has it; one that is not known is taken to."""
@@ -202,19 +202,23 @@ def _switch(told: Mapping[str, Json]) -> Switch:
     return Switch(**made)
 
 
-def recognised(exchange: Exchange) -> Sender | None:
+def recognised(info: ExchangeInfo, body: Callable[[], bytes]) -> Sender | None:
     """Who sent a request; None where it is no client that has a file.
 
     The user-agent tells. Where it was not recorded, what the client itself puts into the body
     does: its billing line at the head of the system prompt, or the form of its user id. Text of
     a user or of the model plays no part.
+
+    Args:
+        info: what was recorded of the request.
+        body: gives the request; asked only where it is needed.
     """
-    agent = exchange.info.headers.get("user-agent")
+    agent = info.headers.get("user-agent")
     for client in clients():
         if agent is not None:
             if match := client.user_agent.match(agent):
                 return Sender(client, match[1])
-        elif sender := _by_body(client, exchange.request):
+        elif sender := _by_body(client, body()):
             return sender
     return None
 

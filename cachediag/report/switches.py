@@ -6,17 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from cachediag.findings import all_codes
-from cachediag.fix.offers import Offer, Offers
 from cachediag.fix.settings import Changed, Undone, Written
 from cachediag.model import Json
 from cachediag.report.diff import title
 from cachediag.report.safe import printable
 from cachediag.report.style import DIM, GOOD, count, line, symbols
+
+if TYPE_CHECKING:
+    # Taking back needs no analysis.
+    from cachediag.fix.offers import Offer, Offers
 
 __all__ = ["UndoneReport", "WrittenReport", "document", "fragment", "script", "shortened"]
 
@@ -31,14 +35,14 @@ def shortened(path: Path) -> str:
         return printable(str(path))
 
 
-def fragment(found: Offers) -> str:
+def fragment(found: "Offers") -> str:
     """The switches as JSON that can be put into a settings file."""
     return (
         json.dumps({"env": {o.switch.name: o.switch.value for o in found.offers}}, indent=2) + "\n"
     )
 
 
-def script(found: Offers, session: str, given: str) -> str:
+def script(found: "Offers", session: str, given: str) -> str:
     """The switches as shell lines, and in comments what they are for.
 
     Args:
@@ -53,7 +57,7 @@ def script(found: Offers, session: str, given: str) -> str:
     return "\n".join("".join(f"{row}\n" for row in block) for block in blocks)
 
 
-def _answer(found: Offers, session: str) -> list[str]:
+def _answer(found: "Offers", session: str) -> list[str]:
     name = printable(session)
     if found.offers:
         who = ", ".join(dict.fromkeys(str(offer.sender) for offer in found.offers))
@@ -74,7 +78,7 @@ def _answer(found: Offers, session: str) -> list[str]:
     return [*told, *(row for each in (*known, *others) for row in _comment(each, "  "))]
 
 
-def _offered(offer: Offer, *, exact: bool) -> Iterator[str]:
+def _offered(offer: "Offer", *, exact: bool) -> Iterator[str]:
     switch = offer.switch
     causes = ", ".join(f"{code} {title(code)}" for code in offer.codes)
     about = "" if exact else "about "
@@ -91,7 +95,7 @@ def _offered(offer: Offer, *, exact: bool) -> Iterator[str]:
     yield f"export {switch.name}={shlex.quote(switch.value)}"
 
 
-def _left(found: Offers) -> Iterator[list[str]]:
+def _left(found: "Offers") -> Iterator[list[str]]:
     for reason in dict.fromkeys(each.reason for each in found.open):
         rows = _comment(f"{reason}:")
         for each in found.open:
@@ -101,7 +105,7 @@ def _left(found: Offers) -> Iterator[list[str]]:
         yield rows
 
 
-def _next(found: Offers, given: str) -> list[str]:
+def _next(found: "Offers", given: str) -> list[str]:
     named = printable(f" {given}") if given else ""
     if found.offers:
         return [f"# next   cachediag fix env{named} --write"]
@@ -199,7 +203,7 @@ def _value(value: Json) -> str:
 
 
 def document(
-    found: Offers | None, session: str | None, done: Written | Undone | None, path: Path | None
+    found: "Offers | None", session: str | None, done: Written | Undone | None, path: Path | None
 ) -> dict[str, Json]:
     """`cachediag.fix-env/1`: the switches for a session, and what was set or taken back.
 
@@ -223,7 +227,7 @@ def document(
     }
 
 
-def _clients(found: Offers) -> list[dict[str, Json]]:
+def _clients(found: "Offers") -> list[dict[str, Json]]:
     known = [
         {
             "client": sender.client.name,
@@ -240,7 +244,7 @@ def _clients(found: Offers) -> list[dict[str, Json]]:
     return [*known, *others]
 
 
-def _offer(offer: Offer) -> dict[str, Json]:
+def _offer(offer: "Offer") -> dict[str, Json]:
     switch, client = offer.switch, offer.sender.client
     return {
         "name": switch.name,

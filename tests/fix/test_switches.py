@@ -10,7 +10,7 @@ import pytest
 from cachediag import findings
 from cachediag.fix.switches import clients, recognised
 from cachediag.model import Exchange, ExchangeInfo, Finding
-from tests.compare.bodies import HEADER, body, raw
+from tests.compare.bodies import HEADER, body
 
 (CLAUDE,) = clients()
 SWITCHES = {switch.name: switch for switch in CLAUDE.switches}
@@ -24,7 +24,8 @@ def sent(made: object, agent: str | None = None) -> Exchange:
 
 
 def who(made: object, agent: str | None = None) -> str | None:
-    sender = recognised(sent(made, agent))
+    exchange = sent(made, agent)
+    sender = recognised(exchange.info, lambda: exchange.request)
     return None if sender is None else str(sender)
 
 
@@ -74,7 +75,7 @@ def finding(code: str, path: str | None = None, message: str = "It changed.") ->
 
 def answering(found: Finding, made: object) -> set[str]:
     told = json.dumps(made).encode()
-    return {name for name, switch in SWITCHES.items() if switch.answers(found, told)}
+    return {name for name, switch in SWITCHES.items() if switch.answers(found, lambda: told)}
 
 
 def test_the_billing_header_has_its_switch():
@@ -187,5 +188,10 @@ def test_where_the_settings_files_are(tmp_path):
     assert moved == Path("/etc/own/settings.json")
 
 
-def test_a_body_that_is_sent_as_it_is_made():
-    assert recognised(sent(raw(body()))) is not None
+def test_no_body_is_asked_for_where_the_user_agent_tells():
+    def body() -> bytes:
+        raise AssertionError
+
+    told = sent(b"", "claude-cli/2.1.113")
+    assert recognised(told.info, body) is not None
+    assert SWITCHES["CLAUDE_CODE_ATTRIBUTION_HEADER"].answers(finding("V01"), body)
