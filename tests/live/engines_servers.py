@@ -1,11 +1,7 @@
-"""Real engines, started on a free port of the loopback interface and stopped whatever happens."""
+"""Real engines, asked as a client would ask them."""
 
 import json
-import os
 import re
-import signal
-import socket
-import subprocess
 import time
 import urllib.error
 import urllib.request
@@ -17,14 +13,12 @@ from typing import Any
 
 import pytest
 
-from tests.live import clients
-from tests.live.engines_packages import engines_python, package, tiny_model
+from cachediag.backends.sandbox import Engine, Kind, running
+from tests.live.engines_packages import live_sandbox
 
-__all__ = ["Answer", "Server", "mlx_lm_server", "vllm_mlx_server"]
+__all__ = ["Answer", "Server", "server"]
 
-_START = 60.0
 _ANSWER = 60.0
-_VLLM_MLX = "import sys; from vllm_mlx.cli import main; sys.exit(main())"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,65 +71,10 @@ _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @contextmanager
-def vllm_mlx_server(home: Path, release: str) -> Iterator[Server]:
-    """A release of vllm-mlx's server, as it starts without options."""
-    place = package("vllm-mlx", release)
-    words = (str(tiny_model()), "--host", "127.0.0.1", "--served-model-name", "tiny")
-    with _running(home, place, ("-c", _VLLM_MLX, "serve", *words), "tiny") as server:
-        yield server
-
-
-@contextmanager
-def mlx_lm_server(home: Path, release: str, kind: str = "qwen2") -> Iterator[Server]:
-    """A release of mlx-lm's server with a kind of model, as it starts without options."""
-    place = package("mlx-lm", release)
-    words = ("-m", "mlx_lm", "server", "--model", str(tiny_model(kind)), "--host", "127.0.0.1")
-    with _running(home, place, words, "default_model") as server:
-        yield server
-
-
-@contextmanager
-def _running(home: Path, place: Path, words: tuple[str, ...], model: str) -> Iterator[Server]:
-    port = _free_port()
-    command = [str(engines_python()), *words, "--port", str(port)]
-    more = {"HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1", "PYTHONPATH": str(place)}
-    environment = clients.environment(home) | more
-    log = home / "server.log"
-    with (
-        log.open("wb") as output,
-        subprocess.Popen(
-            command,
-            env=environment,
-            cwd=home,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        ) as process,
-    ):
-        server = Server(f"http://127.0.0.1:{port}", model, log)
-        try:
-            _await(server, process)
-            yield server
-        finally:
-            os.killpg(process.pid, signal.SIGKILL)
-
-
-def _await(server: Server, process: "subprocess.Popen[bytes]") -> None:
-    end = time.monotonic() + _START
-    while time.monotonic() < end and process.poll() is None:
-        try:
-            server.get("/health")
-        except (OSError, ValueError):
-            time.sleep(0.2)
-        else:
-            return
-    said = server.log.read_text(encoding="utf-8", errors="replace")[-2000:]
-    pytest.fail(f"the server did not start; it said:\n{said}")
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
+def server(
+    home: Path, engine: Engine, release: str, kind: Kind = "qwen2", *options: str
+) -> Iterator[Server]:
+    """A release of an engine's server with a kind of model, as it starts without options."""
+    started = running(live_sandbox(), engine, release, kind=kind, options=options, home=home)
+    with started as running_server:
+        yield Server(running_server.base_url, running_server.model, running_server.log)

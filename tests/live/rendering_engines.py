@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
+from cachediag.backends.sandbox import Engine
 from tests.live import clients
 from tests.live.engines_packages import engines_python, package
 
@@ -44,7 +45,9 @@ class Answer(NamedTuple):
     said: str
 
 
-def answers(engine: str, release: str, runs: Sequence[Run], cases: Sequence[Case]) -> list[Answer]:
+def answers(
+    engine: Engine, release: str, runs: Sequence[Run], cases: Sequence[Case]
+) -> list[Answer]:
     """Ask a release of `vllm-mlx` or `mlx-lm`."""
     question = {
         "cases": [[case.path, base64.b64encode(case.body).decode()] for case in cases],

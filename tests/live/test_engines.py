@@ -10,6 +10,7 @@ import pytest
 
 from cachediag.analysis.engines import Served, engine
 from cachediag.analysis.serving import cache_request, generated_text
+from cachediag.backends.sandbox import Kind
 from cachediag.model import Endpoint
 from cachediag.protocol import Parser
 from cachediag.protocol.reply import read_reply
@@ -19,7 +20,7 @@ from cachediag.tokens.encoder import Encoder
 from cachediag.tokens.sequence import TokenSequence
 from cachediag.tokens.tokenizers import tokenizer
 from tests.live.engines_packages import MLX_LM, REPLY, VLLM_MLX, tiny_model
-from tests.live.engines_servers import Answer, Server, mlx_lm_server, vllm_mlx_server
+from tests.live.engines_servers import Answer, Server, server
 from tests.live.engines_sessions import (
     Played,
     Reading,
@@ -125,8 +126,8 @@ def test_vllm_mlx_reuses_what_is_predicted(
     release: str, endpoint: Endpoint, repeats: int, home: Path
 ) -> None:
     path, script, silent = _VLLM_MLX[endpoint]
-    with vllm_mlx_server(home, release) as server:
-        session = play(server, path, script(), vllm_mlx_reading(server, endpoint))
+    with server(home, "vllm-mlx", release) as running:
+        session = play(running, path, script(), vllm_mlx_reading(running, endpoint))
     told = predicted(session, f"vllm-mlx@{release}", f"vllm-mlx@{release}")
     hold(told, silent=silent, repeats=repeats)
 
@@ -178,10 +179,10 @@ def vllm_mlx_reading(server: Server, endpoint: Endpoint) -> Reading:
     ],
 )
 def test_mlx_lm_reuses_what_is_predicted(
-    release: str, kind: str, cache: str, repeats: int, home: Path
+    release: str, kind: Kind, cache: str, repeats: int, home: Path
 ) -> None:
-    with mlx_lm_server(home, release, kind) as server:
-        session = play(server, "/v1/chat/completions", chat_script(), mlx_lm_reading)
+    with server(home, "mlx-lm", release, kind) as running:
+        session = play(running, "/v1/chat/completions", chat_script(), mlx_lm_reading)
     assert b'"system_fingerprint": "%b-' % release.encode() in session[0].exchange.response
     hold(predicted(session, "mlx-lm", cache), silent=0, repeats=repeats)
 
@@ -196,8 +197,8 @@ def mlx_lm_reading(answer: Answer) -> tuple[int, int | None]:
 def test_the_model_says_what_it_is_made_to_say(home: Path) -> None:
     """What the others rest on: replies that end, and encode into what was generated."""
     body = {"messages": [{"role": "user", "content": "Hello"}], "logprobs": True, "temperature": 0}
-    with mlx_lm_server(home, MLX_LM) as server:
-        said = json.loads(server.post("/v1/chat/completions", json.dumps(body).encode()).body)
+    with server(home, "mlx-lm", MLX_LM) as running:
+        said = json.loads(running.post("/v1/chat/completions", json.dumps(body).encode()).body)
     choice = said["choices"][0]
     assert (choice["message"]["content"], choice["finish_reason"]) == (REPLY, "stop")
     ids = [token["id"] for token in choice["logprobs"]["content"]]

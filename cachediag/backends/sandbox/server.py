@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +21,7 @@ from cachediag.backends.sandbox.model import Kind, model
 from cachediag.backends.sandbox.place import Sandbox
 from cachediag.errors import UpstreamError
 
-__all__ = ["Running", "running"]
+__all__ = ["Running", "free_port", "running"]
 
 _START_SECONDS: Final = 120.0
 _END_SECONDS: Final = 5.0
@@ -88,7 +89,7 @@ def running(
     weights = model(sandbox, kind)
     words, name = _words(engine, release, weights, served_as)
     with _home(sandbox, home) as own:
-        port = _free_port()
+        port = free_port()
         log = own / "server.log"
         command = [str(interpreter), str(_LAUNCHER), engine, *words, "--host", "127.0.0.1"]
         sandbox.tell(f"starting {engine} {release}")
@@ -167,7 +168,7 @@ def _await(
     started = time.monotonic()
     told = 0
     while process.poll() is None:
-        with suppress(OSError), _direct.open(f"{url}/health", timeout=5) as answer:
+        with suppress(OSError, HTTPException), _direct.open(f"{url}/health", timeout=5) as answer:
             if answer.status == 200:
                 return
         waited = time.monotonic() - started
@@ -202,7 +203,8 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
         process.stdin.close()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of the loopback interface that nothing listens on now."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
