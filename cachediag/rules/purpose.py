@@ -17,7 +17,10 @@ from cachediag.rules.rule import Rule
 
 __all__ = ["beyond_purpose", "shows_kind"]
 
-_HEADER = re.compile(rf"^(?:{billing_header.PATTERN})[ \t]*\n?", re.MULTILINE)
+# Old clients end the header without a semicolon.
+_HEADER = re.compile(
+    rf"^(?:{billing_header.PATTERN})(?:[ \t]*[A-Za-z_]+=[^;\s]*$)?[ \t]*\n?", re.MULTILINE
+)
 _PROMPT = ("tools", "functions", "system", "instructions", "messages", "input")
 _ROOT = re.compile(r"\w+")
 _WORD = re.compile(r"\w+|[^\w\s]")

@@ -94,6 +94,16 @@ def test_both_forms_of_the_header_in_one_session_give_both_rules():
     )
 
 
+def test_a_header_that_does_not_end_with_a_semicolon():
+    bodies = rotating(3)
+    for number, each in enumerate(bodies):
+        each["system"][0]["text"] = (
+            f"x-anthropic-billing-header: cc_version=2.1.19.a9{number}; cc_entrypoint=sdk-cli"
+        )
+    made = made_from(bodies)
+    assert rows(made) == [("strip-billing-header", "V01", "drop-block", "system[0]", True)]
+
+
 def test_a_backend_that_strips_the_header_needs_no_rule():
     made = made_from(rotating(), "vllm-mlx@0.6.0")
     assert rows(made) == []
