@@ -80,7 +80,7 @@ class Encoder:
         differs, whatever head it has: all that stands before the second text that opens with a
         special token.
         """
-        given = tuple(filter(None, texts))
+        given = tuple(texts)
         start = next((n for n in range(1, len(given)) if self._opens(given[n])), len(given))
         head, talk = self._row(given[:start], self._heads), self._row(given[start:], self._talks)
         return TokenSequence((*head.chunks, *talk.chunks), (*head.sizes, *talk.sizes))
@@ -106,15 +106,19 @@ class Encoder:
             shared -= 1
         if shared == len(texts) == len(old.texts):
             return old
-        end = old.ends[shared - 1] if shared else 0
-        chunks, ends = list(old.chunks[:end]), list(old.ends[:shared])
+        kept = (old.ends[shared - 1] or 0) if shared else 0
+        chunks, ends = list[Chunk](), list[int | None]()
         for found, count in self._encoded(texts[shared:]):
             chunks += found
-            ends += [*[None] * (count - 1), len(chunks)]
-        sizes = (*old.sizes[:end], *[len(chunk.ids) for chunk in chunks[end:]])
+            ends += [*[None] * (count - 1), kept + len(chunks)]
         if len(known) >= _ROWS:
             known.clear()
-        made = known[texts[0]] = _Row(texts, tuple(chunks), sizes, tuple(ends))
+        made = known[texts[0]] = _Row(
+            texts,
+            (*old.chunks[:kept], *chunks),
+            (*old.sizes[:kept], *[len(chunk.ids) for chunk in chunks]),
+            (*old.ends[:shared], *ends),
+        )
         return made
 
     def _encoded(self, texts: Sequence[str]) -> Iterator[tuple[tuple[Chunk, ...], int]]:
@@ -142,7 +146,7 @@ class Encoder:
         """Whether a prompt can be cut between two texts."""
         if self._opens(after):
             return True
-        if not self._cuts_apart:
+        if not self._cuts_apart or not before or not after:
             return False
         if after[0] == " ":
             return not before[-1].isspace()
