@@ -6,7 +6,7 @@ Run by `nox -s docs`; a test fails while the committed file says something else.
 import json
 from pathlib import Path
 
-from cachediag.rules.schema import json_schema
+from cachediag.rules.format.schema import json_schema
 
 __all__ = ["FILE", "schema"]
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from cachediag.errors import CachediagError, UsageError
-from cachediag.rules.protocols import protocol_of
 from cachediag.fix.tally import Tally
 from cachediag.model import Exchange
 from cachediag.rules.engine.apply import apply_rules
 from cachediag.rules.engine.pins import Pins
+from cachediag.rules.protocols import protocol_of
 from cachediag.rules.rule import Rule
 from cachediag.session import Session, Source
 

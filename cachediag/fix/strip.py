@@ -10,11 +10,11 @@ from mitmproxy import http
 
 from cachediag.capture.encoding import EncodingError, decode
 from cachediag.errors import CachediagError
-from cachediag.rules.protocols import protocol_of
 from cachediag.fix.tally import Tally
 from cachediag.protocol.endpoint import endpoint_of
 from cachediag.rules.engine.apply import apply_rules
 from cachediag.rules.engine.pins import Pins
+from cachediag.rules.protocols import protocol_of
 from cachediag.rules.rule import RuleSet
 
 __all__ = ["Strip"]

@@ -11,10 +11,10 @@ from cachediag.report.diff import evidence, spread, title
 from cachediag.report.safe import printable
 from cachediag.report.style import BAD, DIM, GOOD, count, line, symbols
 from cachediag.rules.check import Checked, RuleOutcome
+from cachediag.rules.checking.objection import Objection
+from cachediag.rules.checking.told import Told, shortened
 from cachediag.rules.explain import Explained, ExplainedRule
-from cachediag.rules.objection import Objection
 from cachediag.rules.rule import Rule
-from cachediag.rules.told import Told, shortened
 
 __all__ = ["CheckReport", "ExplainReport"]
 

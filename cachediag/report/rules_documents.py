@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 from cachediag.model import Json
 from cachediag.rules.check import Checked, RuleOutcome
+from cachediag.rules.checking.objection import Objection
+from cachediag.rules.checking.told import shortened
 from cachediag.rules.explain import Explained, ExplainedRule
-from cachediag.rules.objection import Objection
 from cachediag.rules.rule import Rule
-from cachediag.rules.told import shortened
 
 __all__ = ["checked", "explained"]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from cachediag.analysis.choice import Choice
 from cachediag.errors import CachediagError
 from cachediag.model import Exchange
-from cachediag.rules.objection import Objection
-from cachediag.rules.refusals import Outcome, Refusals
-from cachediag.rules.replay import Replay, Replayed
+from cachediag.rules.checking.objection import Objection
+from cachediag.rules.checking.refusals import Outcome, Refusals
+from cachediag.rules.checking.replay import Replay, Replayed
+from cachediag.rules.checking.told import Telling, Told
 from cachediag.rules.rule import Rule, RuleSet
-from cachediag.rules.told import Telling, Told
 
 __all__ = ["CacheOutcome", "Checked", "LaneOutcome", "RuleOutcome", "check"]
 

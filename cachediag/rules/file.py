@@ -6,10 +6,10 @@ from pathlib import Path
 
 from cachediag.errors import InputError
 from cachediag.model import Json
-from cachediag.rules.fitting import Misfit, fit
-from cachediag.rules.lines import Lines, statements
+from cachediag.rules.format.fitting import Misfit, fit
+from cachediag.rules.format.lines import Lines, statements
+from cachediag.rules.format.writing import write_rules
 from cachediag.rules.rule import RuleSet
-from cachediag.rules.writing import write_rules
 
 __all__ = ["parse_rules", "read_rules", "write_rules"]
 

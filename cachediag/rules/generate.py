@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from cachediag.analysis.choice import Choice
 from cachediag.findings import load
-from cachediag.rules.drafting import drafted
-from cachediag.rules.proposals import PROPOSALS
-from cachediag.rules.proposals.proposed import Proposed
-from cachediag.rules.proving import proved
+from cachediag.rules.making.drafting import drafted
+from cachediag.rules.making.proposals import PROPOSALS
+from cachediag.rules.making.proposals.proposed import Proposed
+from cachediag.rules.making.proving import proved
+from cachediag.rules.making.values import Found, beside, collect, compared, saved
 from cachediag.rules.rule import RuleSet
-from cachediag.rules.values import Found, beside, collect, compared, saved
 from cachediag.session.source import Source
 
 __all__ = ["Generated", "generate"]

@@ -8,7 +8,7 @@ import pytest
 import cachediag.findings
 from cachediag.errors import UsageError
 from cachediag.findings import all_codes, load
-from cachediag.rules.proposals import PROPOSALS
+from cachediag.rules.making.proposals import PROPOSALS
 
 _CODES = (
     *("V01", "V02", "V03", "V04", "V05", "V06"),

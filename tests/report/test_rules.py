@@ -12,7 +12,7 @@ from cachediag.rules.explain import explain
 from cachediag.rules.rule import Rule, RuleSet
 from tests.analysis.sessions import recorded
 from tests.report.test_diff import shown
-from tests.rules.checking import CCH, DROP, in_system, rotating, steady, tried
+from tests.rules.trials import CCH, DROP, in_system, rotating, steady, tried
 
 NOW = Rule("clock", "V02", "move-to-end", "messages", "system[1].text", r"^(Now: [^\n]{1,40})")
 OFF = replace(NOW, id="later", enabled=False)

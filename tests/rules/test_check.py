@@ -8,11 +8,11 @@ from cachediag.analysis.analyze import analyse
 from cachediag.analysis.choice import choose
 from cachediag.errors import InputError
 from cachediag.rules.check import check
+from cachediag.rules.checking.told import Told
 from cachediag.rules.rule import Rule, RuleSet
-from cachediag.rules.told import Told
 from tests.analysis.sessions import main, recorded, sub_agent, title
 from tests.compare.bodies import RULES, raw
-from tests.rules.checking import CCH, DROP, choice, in_system, refused, rotating, steady, tried
+from tests.rules.trials import CCH, DROP, choice, in_system, refused, rotating, steady, tried
 
 NOW = Rule(
     "clock", "V02", "move-to-end", "messages", "system[1].text", pattern=r"^(Now: [^\n]{1,40})"

@@ -10,7 +10,7 @@ from cachediag.rules.explain import explain
 from cachediag.rules.rule import Rule, RuleSet
 from tests.analysis.sessions import recorded
 from tests.compare.bodies import tool
-from tests.rules.checking import CCH, DROP, in_system, rotating, steady
+from tests.rules.trials import CCH, DROP, in_system, rotating, steady
 
 HEAD = "x-anthropic-billing-header: cc_version=2.1.113.fa9; cc_entrypoint=cli; cch="
 

@@ -6,7 +6,7 @@ from cachediag.rules.generate import generate
 from cachediag.session.source import numbered
 from tests.analysis.sessions import main, recorded, sub_agent, title
 from tests.compare.bodies import HEADER, RULES, body, raw, tool
-from tests.rules.checking import choice, in_system, rotating
+from tests.rules.trials import choice, in_system, rotating
 
 STATUS = "Current branch: main\n\nStatus:\n{}\nRecent commits:\n3f9c2ab Keep berth numbers"
 STRIP = (

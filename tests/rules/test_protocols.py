@@ -1,7 +1,7 @@
 import pytest
 
-from cachediag.rules.protocols import protocol_of
 from cachediag.protocol.endpoint import endpoint_of
+from cachediag.rules.protocols import protocol_of
 
 
 @pytest.mark.parametrize(

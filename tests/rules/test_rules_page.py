@@ -9,9 +9,9 @@ from cachediag.errors import InputError
 from cachediag.rules.engine.apply import apply_rules
 from cachediag.rules.engine.pins import Pins
 from cachediag.rules.file import parse_rules
+from cachediag.rules.format.schema import EvidenceTable, FileTable, RuleTable
 from cachediag.rules.pattern import PatternError, check
 from cachediag.rules.rule import ACTIONS, SORT_BY
-from cachediag.rules.schema import EvidenceTable, FileTable, RuleTable
 
 PAGE = (Path(__file__).parents[2] / "docs" / "rules.md").read_text(encoding="utf-8")
 SECTIONS = {

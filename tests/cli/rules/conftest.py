@@ -4,7 +4,7 @@ from cachediag.rules.file import write_rules
 from cachediag.rules.rule import RuleSet
 from cachediag.session import Session
 from tests.analysis.sessions import recorded
-from tests.rules.checking import DROP, rotating
+from tests.rules.trials import DROP, rotating
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from cachediag.analysis.choice import choose
 from tests.analysis.sessions import recorded
 from tests.cli.running import ran
 from tests.compare.bodies import raw
-from tests.rules.checking import CCH, DROP, rotating
+from tests.rules.trials import CCH, DROP, rotating
 
 
 def test_safe_rules_end_with_0(capsys, session, rules):
