@@ -178,6 +178,8 @@ class _Array:
     def shared_parts(self, body: bytes, at: Span) -> int:
         """How many items at the head an array of another body has in common, to the byte."""
         low, high = 0, len(self.ends)
+        if not high or not self._is_head(body, at, 1):
+            return 0
         # Nearly always all but the last items are the same.
         for count in (high, high - 1, high - 2):
             if count > 0 and self._is_head(body, at, count):
