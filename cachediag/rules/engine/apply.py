@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from cachediag.protocol import jsontext
 from cachediag.rules.engine.actions import ACTIONS_BY_NAME
 from cachediag.rules.engine.applied import Applied, Change
 from cachediag.rules.engine.edits import Edits
@@ -9,7 +10,7 @@ from cachediag.rules.engine.gaps import gap_edits
 from cachediag.rules.engine.guard import may_touch
 from cachediag.rules.engine.made import Made, Sent
 from cachediag.rules.engine.pins import Pins
-from cachediag.rules.engine.places import Place, member, places, root
+from cachediag.rules.engine.places import Place, places
 from cachediag.rules.engine.tail import tail_edits
 from cachediag.rules.rule import Rule
 
@@ -57,5 +58,5 @@ def apply_rules(
     spliced = edits.body()
     if dropped or moved:
         # Raises where the result is no JSON: what no server could read must not be sent.
-        member(spliced, root(spliced), "model")
+        jsontext.check(spliced)
     return Applied(spliced, tuple(change for change, _, _ in done), tuple(conflicts))

@@ -11,6 +11,8 @@ from cachediag.protocol.jsontext import Span
 __all__ = ["EVERY", "Named", "PathError", "Place", "member", "places", "root", "steps"]
 
 _MOST_KEPT = 16_384
+# By identity: to look a body up by its value, all of it would be read again.
+_latest: list[tuple[bytes, tuple[tuple[str, Span], ...]]] = [(b"", ())]
 _STEP = re.compile(
     r"\.?(?P<name>[A-Za-z_][A-Za-z0-9_-]*)|\[(?:(?P<index>\d{1,9})|(?P<every>\*)|name=(?P<tool>[^\]]+))\]"
 )
@@ -102,10 +104,13 @@ def member(body: bytes, place: Place, name: str) -> Place | None:
     return Place(jsontext.step(place.path, name), found[-1], place) if found else None
 
 
-@lru_cache(maxsize=2)
 def _top_level(body: bytes) -> tuple[tuple[str, Span], ...]:
     """The fields of a body, which every rule begins with."""
-    return tuple(jsontext.members(body, jsontext.whole(body)))
+    latest, fields = _latest[0]
+    if latest is not body:
+        fields = tuple(jsontext.members(body, jsontext.whole(body)))
+        _latest[0] = body, fields
+    return fields
 
 
 def _children(body: bytes, place: Place, step: Step) -> Iterator[Place]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-__all__ = ["Span", "decode", "encode", "items", "members", "step", "whole"]
+__all__ = ["Span", "check", "decode", "encode", "items", "members", "step", "whole"]
 
 _WHITE = re.compile(r"[ \t\r\n]*")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -30,6 +30,15 @@ def decode(raw: bytes) -> Any:
         ValueError: it is not JSON.
     """
     return json.loads(bytes(raw).decode("utf-8", "surrogatepass"))
+
+
+def check(raw: bytes) -> None:
+    """See that bytes are one JSON value.
+
+    Raises:
+        ValueError: they are not.
+    """
+    decode(raw)
 
 
 def encode(value: Any) -> bytes:

@@ -55,6 +55,8 @@ def test_the_same_values_stand_at_the_same_places(text, white):
     assert tuple(spans[0]) == tuple(spans[1])
     assert _walk(plain_json, body, spans[1]) == _walk(jsontext, body, spans[0])
     assert repr(plain_json.decode(body)) == repr(jsontext.decode(body))
+    jsontext.check(body)
+    plain_json.check(body)
 
 
 @given(
@@ -94,7 +96,9 @@ def test_what_is_no_object_is_refused_alike(text):
 
 @pytest.mark.parametrize("raw", [b"", b"\xff", b"{}x", b'"a\nb"', b"[01]", b"\xef\xbb\xbf{}"])
 def test_what_is_no_json_is_refused_alike(raw):
-    with pytest.raises(InputError):
-        jsontext.decode(raw)
-    with pytest.raises(ValueError, match=r"\S"):
-        plain_json.decode(raw)
+    for read in (jsontext.decode, jsontext.check):
+        with pytest.raises(InputError):
+            read(raw)
+    for plain in (plain_json.decode, plain_json.check):
+        with pytest.raises(ValueError, match=r"\S"):
+            plain(raw)
