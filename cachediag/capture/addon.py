@@ -5,8 +5,10 @@ happen on the writer's thread. It never changes a flow, except for asking that r
 through as they arrive.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from mitmproxy import http
@@ -62,6 +64,7 @@ class Capture:
         self._others = others
         self._guest = guest
         self._open: dict[str, _Open] = {}
+        self._ended: list[RawExchange] = []
         self._flows: dict[str, http.HTTPFlow] = {}
 
     @property
@@ -115,6 +118,7 @@ class Capture:
         """End what is still open, and have the writer store all that waits."""
         for flow in list(self._flows.values()):
             self._finish(flow, "the recording ended before the response did")
+        self._hand_over()
         self._writer.close()
 
     def _finish(self, flow: http.HTTPFlow, error: str | None) -> None:
@@ -122,9 +126,18 @@ class Capture:
         self._flows.pop(flow.id, None)
         if record is None:
             return
-        self._writer.put(_raw(flow, record, error))
+        self._ended.append(_raw(flow, record, error))
+        # The end of the response is sent when this hook is done. The writer's thread would be
+        # awake by then, and hold the interpreter while the client waits.
+        with suppress(RuntimeError):
+            asyncio.get_running_loop().call_soon(self._hand_over)
         if self._guest and record.chunks and flow.response and flow.response.raw_content is None:
             flow.response.raw_content = b"".join(data for _, data in record.chunks)
+
+    def _hand_over(self) -> None:
+        ended, self._ended = self._ended, []
+        for raw in ended:
+            self._writer.put(raw)
 
 
 def _tee(record: _Open, earlier: Stream | bool) -> Stream:

@@ -1,5 +1,6 @@
 """The addon in a running proxy, between a real client and a real server."""
 
+import asyncio
 import gzip
 import json
 import os
@@ -414,3 +415,20 @@ def test_a_guest_puts_the_body_where_other_addons_look_for_it(guest, stored):
     guest.done()
     assert flow.response.raw_content == b"abcd"
     assert [exchange.response for exchange in stored] == [b"abcd"]
+
+
+def test_the_writer_wakes_when_the_end_of_the_response_has_been_sent(guest, stored):
+    async def pass_one() -> None:
+        flow = model_call()
+        guest.requestheaders(flow)
+        guest.request(flow)
+        guest.responseheaders(flow)
+        guest.response(flow)
+        # mitmproxy sends the end in the same step; the next one is free.
+        assert guest._writer._queue.empty()
+        await asyncio.sleep(0)
+        assert guest._ended == []
+
+    asyncio.run(pass_one())
+    guest.done()
+    assert len(stored) == 1
