@@ -6,7 +6,7 @@ billing header whose `cch` is new in every request, and a cache marker that move
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from http.client import HTTPConnection, HTTPException
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ from cachediag.errors import UpstreamError
 from cachediag.model import Json
 from cachediag.protocol import jsontext
 
-__all__ = ["play"]
+__all__ = ["opening", "play", "play_alone"]
 
 _PATH = "/v1/messages?beta=true"
 _SECONDS = 30.0
@@ -33,12 +33,43 @@ def play(script: Script, base_url: str) -> None:
     Raises:
         UpstreamError: a request was not answered as it should be.
     """
-    _Client(script, base_url).talk(script.main)
+    _Client(base_url, script.results, script=script).talk(script.main)
+
+
+def play_alone(lane: Lane, base_url: str, timeout: float = 600.0) -> None:
+    """Have one conversation with a server whose model does not know the script.
+
+    Whatever the model replies, the talk goes on as if it had said what stands there.
+
+    Args:
+        lane: what the user and the model say, and what the tools return; no sub-agent is called.
+        base_url: the server, or a proxy that stands in for it, as `http://host:port`.
+        timeout: seconds that the server may be silent.
+
+    Raises:
+        UpstreamError: a request was not answered as it should be.
+    """
+    _Client(base_url, lane.results, timeout=timeout).talk(lane)
+
+
+def opening(lane: Lane) -> bytes:
+    """A body like that of a conversation's first request."""
+    prompt: list[Json] = [{"type": "text", "text": lane.prompts[0]}]
+    return _body(lane, f"{lane.header} cch=00000;", [{"role": "user", "content": prompt}])
 
 
 class _Client:
-    def __init__(self, script: Script, base_url: str) -> None:
+    def __init__(
+        self,
+        base_url: str,
+        results: Mapping[str, str | None],
+        *,
+        script: Script | None = None,
+        timeout: float = _SECONDS,
+    ) -> None:
         self._script = script
+        self._results = results
+        self._timeout = timeout
         self._host = urlsplit(base_url).netloc
         # Seeded, so that every demo shows the same characters.
         self._random = random.Random(5)  # noqa: S311
@@ -46,11 +77,14 @@ class _Client:
     def talk(self, lane: Lane) -> str:
         """Have one conversation, and return the model's last words."""
         messages: list[dict[str, Json]] = []
+        steps = iter(lane.steps)
         for prompt in lane.prompts:
             messages.append({"role": "user", "content": [{"type": "text", "text": prompt}]})
             while True:
-                content = self._ask(lane, messages)
-                if lane is self._script.main and len(messages) == 1:
+                content, step = self._ask(lane, messages), next(steps)
+                if self._script is None:
+                    content = list(step.content)
+                elif lane is self._script.main and len(messages) == 1:
                     self.talk(self._script.title)
                 messages.append({"role": "assistant", "content": content})
                 results = [self._run(block) for block in content if block["type"] == "tool_use"]
@@ -60,13 +94,14 @@ class _Client:
         return str(messages[-1]["content"][0]["text"])
 
     def _run(self, call: dict[str, Json]) -> dict[str, Json]:
-        result = self._script.results[call["id"]]
-        text = self.talk(self._script.agent) if result is None else result
+        text = self._results[call["id"]]
+        if text is None and self._script:
+            text = self.talk(self._script.agent)
         return {"type": "tool_result", "tool_use_id": call["id"], "content": text}
 
     def _ask(self, lane: Lane, messages: Sequence[dict[str, Json]]) -> list[dict[str, Json]]:
         header = f"{lane.header} cch={self._random.getrandbits(20):05x};"
-        connection = HTTPConnection(self._host, timeout=_SECONDS)
+        connection = HTTPConnection(self._host, timeout=self._timeout)
         headers = {"content-type": "application/json", "user-agent": "cachediag-demo"}
         try:
             with closing(connection):

@@ -11,7 +11,7 @@ from cachediag.demo.upstream import running_upstream
 from cachediag.errors import SessionError
 from cachediag.session import Session, library
 
-__all__ = ["Recorded", "record"]
+__all__ = ["Recorded", "check_stored", "record"]
 
 _NAME = "demo"
 
@@ -44,11 +44,16 @@ def record(tell: Callable[[str], None]) -> Recorded:
         with recording(path, plan, meta=meta, tell=tell) as going:
             tell(f"recording {words.requests} requests to {place}")
             play(words, going.proxy.base_url)
-        _check(path, words.requests, place)
+        check_stored(path, words.requests, place)
     return Recorded(place, tuple(upstream.received))
 
 
-def _check(path: Path, expected: int, place: Path) -> None:
+def check_stored(path: Path, expected: int, place: Path) -> None:
+    """See that all requests of a demo are in its session.
+
+    Raises:
+        SessionError: some are not.
+    """
     with Session.open(path) as session:
         stored = len(session)
     if stored != expected:

@@ -62,6 +62,11 @@ class Lane:
     prompts: tuple[str, ...]
     steps: tuple[Step, ...]
 
+    @property
+    def results(self) -> dict[str, str | None]:
+        """What each tool call returns, by its id; None where the agent is called."""
+        return {step.call["id"]: step.result for step in self.steps if step.call}
+
 
 @dataclass(frozen=True, slots=True)
 class Script:
@@ -84,8 +89,7 @@ class Script:
     @property
     def results(self) -> dict[str, str | None]:
         """What each tool call returns, by its id; None where the agent is called."""
-        steps = (step for lane in self.lanes for step in lane.steps)
-        return {step.call["id"]: step.result for step in steps if step.call}
+        return {call: result for lane in self.lanes for call, result in lane.results.items()}
 
 
 def script() -> Script:

@@ -1,0 +1,3 @@
+"""The demo on a real engine: a session is recorded, and what each fix is worth is measured."""
+
+__all__: list[str] = []
