@@ -151,6 +151,8 @@ class Reader:
                 start -= 1
             mark = old.marks[start]
             assert mark is not None
+            if start == len(parts) == len(old.parts):
+                return old.read.copy(*mark[:3]), mark[3]
             read, marks, number = old.read.copy(*mark[:3]), old.marks[:start], mark[3]
         known, convert = self._turns[endpoint], self._convert[endpoint]
         for part in parts[start:]:

@@ -94,7 +94,7 @@ class _Qwen:
         if turns and turns[0].role == "system":
             system, first, start = turns[0], talk.firsts[0], 1
         head = self._heads.get((talk.tools, system, first), self._new_head)
-        printed = self._printed_talk(turns[start:])
+        printed = self._printed_talk(list(islice(turns, start, None)))
         thinks = not self._can_stop_thinking or talk.options.get("enable_thinking") is not False
         generation = _GENERATION_PROMPT if thinks else _NO_THINKING_PROMPT
         segments = (*head, *printed, generation)
@@ -109,13 +109,13 @@ class _Qwen:
             exact=self.exact,
         )
 
-    def _printed_talk(self, turns: Sequence[Turn]) -> list[Segment]:
+    def _printed_talk(self, turns: list[Turn]) -> list[Segment]:
         """A segment for each turn. What was printed before is taken from where it was kept."""
         if not turns:
             return []
         old = self._talks.get(turns[0]) or _Talk([], [], [])
         shared = shared_items(old.turns, turns)
-        new = _Talk(list(turns), [], old.queries[: bisect_left(old.queries, shared)])
+        new = _Talk(turns, [], old.queries[: bisect_left(old.queries, shared)])
         new.queries += [n for n in range(shared, len(turns)) if self._is_query(turns[n])]
         # How the last of the shared turns was printed hangs on what follows it.
         kept = shared if shared == len(turns) == len(old.turns) else max(shared - 1, 0)
