@@ -417,7 +417,10 @@ def test_a_guest_puts_the_body_where_other_addons_look_for_it(guest, stored):
     assert [exchange.response for exchange in stored] == [b"abcd"]
 
 
-def test_the_writer_wakes_when_the_end_of_the_response_has_been_sent(guest, stored):
+def test_the_writer_wakes_when_the_end_of_the_response_has_been_sent(guest, monkeypatch):
+    handed_over: list[object] = []
+    monkeypatch.setattr(guest._writer, "put", handed_over.append)
+
     async def pass_one() -> None:
         flow = model_call()
         guest.requestheaders(flow)
@@ -425,10 +428,19 @@ def test_the_writer_wakes_when_the_end_of_the_response_has_been_sent(guest, stor
         guest.responseheaders(flow)
         guest.response(flow)
         # mitmproxy sends the end in the same step; the next one is free.
-        assert guest._writer._queue.empty()
+        assert handed_over == []
         await asyncio.sleep(0)
-        assert guest._ended == []
+        assert len(handed_over) == 1
 
     asyncio.run(pass_one())
-    guest.done()
+
+
+def test_what_has_ended_is_handed_over_though_the_loop_ends(guest, stored):
+    async def pass_one() -> None:
+        flow = model_call()
+        guest.requestheaders(flow)
+        guest.response(flow)
+        guest.done()
+
+    asyncio.run(pass_one())
     assert len(stored) == 1
