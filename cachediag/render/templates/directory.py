@@ -19,6 +19,8 @@ _SPECIAL_TOKENS = (
 # Templates that have a renderer here, by the digest of their text.
 _KNOWN: dict[str, type[Qwen25] | type[Qwen3]] = {
     "cd8e9439f0570856fd70470bf8889ebd8b5d1107207f67a5efb46e342330527f": Qwen25,
+    # Written anew for the sandbox: cachediag/backends/sandbox/chatml.jinja.
+    "59bcec807e4114db7318b66fa4b8ca8d439c851d239046f01eb4ee179ecd8194": Qwen25,
     "87a2728cb8dc9fe424d624542f6060ec05a1d285ebbec578bb078900e33396b5": Qwen3,
 }
 
