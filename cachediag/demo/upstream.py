@@ -1,7 +1,7 @@
 """A made-up model server on the loopback interface: it answers with what the script says."""
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,8 +11,9 @@ from cachediag.errors import UpstreamError
 from cachediag.model import Json
 from cachediag.protocol import jsontext
 
-__all__ = ["Upstream", "running_upstream"]
+__all__ = ["Upstream", "replying", "running_upstream"]
 
+_PATH = "/v1/messages"
 _POLL_SECONDS = 0.02
 
 
@@ -41,9 +42,24 @@ def running_upstream(*lanes: Lane) -> Iterator[Upstream]:
         for lane in lanes
         for number, step in enumerate(lane.steps)
     }
+    with replying(lambda body: replies[_place(jsontext.decode(body))]) as upstream:
+        yield upstream
+
+
+@contextmanager
+def replying(reply: Callable[[bytes], Step | None]) -> Iterator[Upstream]:
+    """Answer `POST /v1/messages` as a stream of events, as long as the block lasts.
+
+    Args:
+        reply: makes the reply to a body, on a thread of its own; None where it cannot, which is
+            answered with the status of a gateway.
+
+    Raises:
+        UpstreamError: it cannot listen on the loopback interface.
+    """
     received: list[bytes] = []
     try:
-        server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(replies, received))
+        server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(reply, received))
     except OSError as error:
         raise UpstreamError(
             f"the demo's server cannot listen there ({error.strerror})",
@@ -65,20 +81,27 @@ def running_upstream(*lanes: Lane) -> Iterator[Upstream]:
 
 
 def _handler(
-    replies: Mapping[tuple[str, str, int], Step], received: list[bytes]
+    reply: Callable[[bytes], Step | None], received: list[bytes]
 ) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
+            if self.path.partition("?")[0] != _PATH:
+                self.send_error(404)
+                return
             received.append(body)
-            request = jsontext.decode(body)
+            request, number = jsontext.decode(body), len(received)
+            step = reply(body)
+            if step is None:
+                self.send_error(502)
+                return
             self.send_response(200)
             self.send_header("content-type", "text/event-stream")
             self.send_header("transfer-encoding", "chunked")
             self.end_headers()
-            for event in _events(request, replies[_place(request)], len(received), len(body)):
+            for event in _events(request, step, number, len(body)):
                 data = f"event: {event['type']}\ndata: ".encode() + jsontext.encode(event) + b"\n\n"
                 self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
             self.wfile.write(b"0\r\n\r\n")
