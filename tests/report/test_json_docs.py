@@ -13,6 +13,7 @@ from cachediag.model import Exchange, ExchangeInfo, Json, Usage
 from cachediag.rules.file import write_rules
 from cachediag.rules.rule import Rule, RuleSet
 from cachediag.session import Session
+from tests.fix.patch.sites import KNOWN, installed
 
 ROOT = Path(__file__).parents[2]
 CASE = ROOT / "fixtures" / "cases" / "v01-block-of-its-own"
@@ -131,6 +132,15 @@ def test_switches_and_what_is_in_place(
     monkeypatch.setenv("CLAUDE_CODE_ATTRIBUTION_HEADER", "1")
     words = ("fix", "status", sent_by_two, "--profile", "vllm-mlx@0.3.0")
     assert keys(*words) == documented("cachediag.fix-status/1")
+
+
+def test_a_patch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cachediag.fix.patch.state.releases", lambda: KNOWN)
+    installed(tmp_path)
+    words = ("fix", "patch", "--site", str(tmp_path))
+    assert keys(*words) - documented("cachediag.fix-patch/1") == set()
+    # The second time what is in place is told of.
+    assert keys(*words, "--slots", "2") == documented("cachediag.fix-patch/1")
 
 
 def test_an_analysis(session: str) -> None:

@@ -2,7 +2,7 @@
 
 import typer
 
-from cachediag.cli.fix import apply, env, status, strip
+from cachediag.cli.fix import apply, env, patch, status, strip, unpatch
 
 __all__ = ["app"]
 
@@ -15,4 +15,6 @@ app = typer.Typer(
 app.command("strip", context_settings=strip.CONTEXT_SETTINGS)(strip.strip)
 app.command("apply")(apply.apply)
 app.command("env")(env.env)
+app.command("patch")(patch.patch)
+app.command("unpatch")(unpatch.unpatch)
 app.command("status")(status.status)
