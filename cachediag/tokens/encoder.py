@@ -83,7 +83,7 @@ class Encoder:
         given = tuple(texts)
         start = next((n for n in range(1, len(given)) if self._opens(given[n])), len(given))
         head, talk = self._row(given[:start], self._heads), self._row(given[start:], self._talks)
-        return TokenSequence((*head.chunks, *talk.chunks), (*head.sizes, *talk.sizes))
+        return TokenSequence(head.chunks + talk.chunks, head.sizes + talk.sizes)
 
     def characters(self, text: str, token: int) -> int:
         """Characters of a whole prompt before one of its tokens; its length past the last."""
@@ -115,9 +115,9 @@ class Encoder:
             known.clear()
         made = known[texts[0]] = _Row(
             texts,
-            (*old.chunks[:kept], *chunks),
-            (*old.sizes[:kept], *[len(chunk.ids) for chunk in chunks]),
-            (*old.ends[:shared], *ends),
+            old.chunks[:kept] + tuple(chunks),
+            old.sizes[:kept] + tuple([len(chunk.ids) for chunk in chunks]),
+            old.ends[:shared] + tuple(ends),
         )
         return made
 
@@ -187,5 +187,7 @@ class Encoder:
         self._held += len(text)
         if self._held > _HELD:
             self._texts.clear()
+            self._heads.clear()
+            self._talks.clear()
             self._held = len(text)
         self._texts[text] = chunks

@@ -295,6 +295,7 @@ def test_texts_are_forgotten_but_not_what_they_were_cut_into(
     for number in range(50):
         encoder.sequence([f"Text number {number}, which is not long."])
     assert sum(map(len, encoder._texts)) <= 100
+    assert sum(map(len, encoder._heads)) <= 100
     counting.asked.clear()
     encoder.sequence(["Text number 0, which is not long."])
     assert counting.asked == []
