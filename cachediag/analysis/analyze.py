@@ -12,13 +12,12 @@ from cachediag.analysis.hosted import with_blocks
 from cachediag.analysis.policy import policy_findings
 from cachediag.analysis.requests import Request, Walk
 from cachediag.analysis.seams import Earlier, Seam, mended_seam, prompt_seam, reply_seam
-from cachediag.analysis.serving import cache_request, generated_text
+from cachediag.analysis.serving import cache_request
 from cachediag.analysis.summary import Analysis, CauseCost, summarise
 from cachediag.analysis.tokenview import Counter, Known, TokenView, counted_findings, token_view
 from cachediag.compare import Comparison
 from cachediag.errors import InputError
 from cachediag.model import Exchange, Finding, Prompt
-from cachediag.protocol.reply import read_reply
 from cachediag.render.rendered import Rendered
 from cachediag.tokens.sequence import TokenSequence
 
@@ -91,7 +90,7 @@ def _analysed(request: Request, exchange: Exchange, choice: Choice, seen: _Seen)
     own = _Counted(request.prompt, rendered, tokens)
     seen.calibration.add(request.lane, info, len(tokens))
     _, shared = seen.tree.visit(tokens, request.lane, 0, 0)
-    generated = _generated(exchange, choice) if choice.keeps_replies else None
+    generated = choice.generated(exchange)
     _, earlier = seen.latest.get(request.lane, (None, None))
     with_reply = tokens.shared(earlier.reply) if earlier and earlier.reply else 0
     known = max(shared, with_reply)
@@ -196,15 +195,6 @@ def _seam(
         return None
     reached = view.reusable >= len(earlier.reply)
     return None if reached else mended_seam(earlier, held, prompt, tokens, counter)
-
-
-def _generated(exchange: Exchange, choice: Choice) -> str | None:
-    info = exchange.info
-    kind = info.response_headers.get("content-type")
-    reply = read_reply(info.endpoint, kind, exchange.response) if exchange.response else None
-    if reply is None:
-        return None
-    return generated_text(reply, choice.template, choice.counter.encoder)
 
 
 def _causes(

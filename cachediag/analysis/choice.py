@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 from cachediag.analysis.counting import counting
 from cachediag.analysis.engines import CacheModel, engine
 from cachediag.analysis.seams import KEEP_REPLIES
+from cachediag.analysis.serving import generated_text
 from cachediag.analysis.tokenview import Counter
-from cachediag.model import Endpoint
+from cachediag.model import Endpoint, Exchange
+from cachediag.protocol.reply import read_reply
 from cachediag.render.templates import Template
 
 __all__ = ["Choice", "choose", "default_engine"]
@@ -51,6 +53,19 @@ class Choice:
     def keeps_replies(self) -> bool:
         """The engine keeps the tokens that it generated."""
         return self.engine_name in KEEP_REPLIES
+
+    def generated(self, exchange: Exchange) -> str | None:
+        """What the model generated, as the template prints it.
+
+        None where the engine does not keep it, or where it was not recorded.
+        """
+        info = exchange.info
+        if not self.keeps_replies or not exchange.response:
+            return None
+        reply = read_reply(
+            info.endpoint, info.response_headers.get("content-type"), exchange.response
+        )
+        return generated_text(reply, self.template, self.counter.encoder) if reply else None
 
     @property
     def is_hosted(self) -> bool:

@@ -13,11 +13,10 @@ from cachediag.analysis.engines.model import CacheModel, CacheRequest
 from cachediag.analysis.engines.tree import PrefixTree
 from cachediag.analysis.hosted import with_blocks
 from cachediag.analysis.lanes import Lanes, Place
-from cachediag.analysis.serving import cache_request, generated_text
+from cachediag.analysis.serving import cache_request
 from cachediag.analysis.traits import traits
 from cachediag.errors import InputError
 from cachediag.model import Exchange, ExchangeInfo, Prompt
-from cachediag.protocol.reply import read_reply
 from cachediag.render.rendered import Rendered
 from cachediag.rules.engine.applied import Applied
 from cachediag.rules.engine.apply import apply_rules
@@ -186,7 +185,7 @@ class Replay:
     def _counted(
         self, exchange: Exchange, place: Place, bodies: Mapping[Names, Applied]
     ) -> tuple[dict[Names, _Counted], str | None]:
-        generated = self._generated(exchange) if self._choice.keeps_replies else None
+        generated = self._choice.generated(exchange)
         recorded = self._count(exchange.info, exchange.request, place.lane, generated)
         self.calibration.add(place.lane, exchange.info, len(recorded.asked.tokens))
         counted, problem = {_NONE: recorded}, None
@@ -217,14 +216,6 @@ class Replay:
             factor = self.calibration.factor(lane, info.model)
             asked = with_blocks(asked, prompt, rendered, counter.encoder, token_factor=factor)
         return _Counted(prompt, rendered, asked)
-
-    def _generated(self, exchange: Exchange) -> str | None:
-        info = exchange.info
-        kind = info.response_headers.get("content-type")
-        reply = read_reply(info.endpoint, kind, exchange.response) if exchange.response else None
-        if reply is None:
-            return None
-        return generated_text(reply, self._choice.template, self._choice.counter.encoder)
 
     def _whole(
         self, index: int, place: Place, counted: Sequence[_Counted], made: Applied
