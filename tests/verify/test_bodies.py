@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from cachediag.errors import InputError
-from cachediag.verify.bodies import salted, with_fields
+from cachediag.verify.bodies import replayed, salted, with_fields
 from tests.rules.bodies import spellers
 
 
@@ -36,18 +36,18 @@ def test_every_other_field_keeps_its_value(write):
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        ({"system": "Be brief.", "messages": []}, {"system": "run-1 Be brief.", "messages": []}),
+        ({"system": "Be brief.", "messages": []}, {"system": "run-1\nBe brief.", "messages": []}),
         (
             {"tools": [{"name": "a"}], "system": [{"text": "é", "type": "text"}], "messages": []},
             {
                 "tools": [{"name": "a"}],
-                "system": [{"text": "run-1 é", "type": "text"}],
+                "system": [{"text": "run-1\né", "type": "text"}],
                 "messages": [],
             },
         ),
         (
             {"messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]},
-            {"messages": [{"role": "user", "content": [{"type": "text", "text": "run-1 hi"}]}]},
+            {"messages": [{"role": "user", "content": [{"type": "text", "text": "run-1\nhi"}]}]},
         ),
         ({"messages": []}, {"messages": []}),
     ],
@@ -60,4 +60,34 @@ def test_a_salt_stands_at_the_head_of_the_first_text(body, expected):
 def test_a_salt_in_chat_stands_in_the_system_message() -> None:
     raw = b'{"messages":[{"role":"system","content":"a"},{"role":"user","content":"b"}]}'
     made = json.loads(salted(raw, "chat", "run-1"))
-    assert [message["content"] for message in made["messages"]] == ["run-1 a", "b"]
+    assert [message["content"] for message in made["messages"]] == ["run-1\na", "b"]
+
+
+def test_a_replay_asks_for_the_same_prompt_and_a_short_reply() -> None:
+    body = b'{"model":"opus","max_tokens":32000,"stream":true,"messages":[]}'
+    assert replayed(body, "messages", model="tiny", max_tokens=1) == (
+        b'{"model":"tiny","max_tokens":1,"stream":true,"messages":[]}'
+    )
+    assert replayed(body, "messages", model=None, max_tokens=2) == body.replace(b"32000", b"2")
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "limit", "made"),
+    [
+        ("chat", "max_completion_tokens", {"max_completion_tokens": 1}),
+        ("chat", "n", {"n": 9, "max_tokens": 1}),
+        ("responses", "max_output_tokens", {"max_output_tokens": 1}),
+        ("responses", "n", {"n": 9, "max_output_tokens": 1}),
+    ],
+)
+def test_each_protocol_has_its_own_limit(endpoint, limit, made):
+    body = json.dumps({limit: 9}).encode()
+    assert json.loads(replayed(body, endpoint, model=None, max_tokens=1)) == made
+
+
+def test_a_streamed_chat_is_asked_for_its_usage() -> None:
+    body = b'{"stream":true,"stream_options":{"include_usage":false},"max_tokens":1}'
+    made = json.loads(replayed(body, "chat", model=None, max_tokens=1))
+    assert made["stream_options"] == {"include_usage": True}
+    plain = b'{"stream":false,"max_tokens":1}'
+    assert replayed(plain, "chat", model=None, max_tokens=1) == plain
