@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
 from cachediag.fix.patch import Change, Force, Kind, Options, PatchState, Plan
@@ -13,15 +13,7 @@ from cachediag.report.safe import printable
 from cachediag.report.style import BAD, DIM, GOOD, Paragraph, count, line
 from cachediag.report.switches import shortened
 
-__all__ = [
-    "PlanReport",
-    "diff",
-    "document",
-    "force_document",
-    "force_lines",
-    "state_document",
-    "state_lines",
-]
+__all__ = ["InPlaceReport", "PlanReport", "diff", "document", "in_place", "state_document"]
 
 _KINDS: Mapping[Kind, tuple[str, str]] = {
     "nothing": ("as released, no prefix cache", "yellow"),
@@ -32,12 +24,14 @@ _KINDS: Mapping[Kind, tuple[str, str]] = {
     "foreign": ("changed by somebody else", BAD),
     "unknown": ("no release that the patch is known to fit", BAD),
 }
-_NEXT: Mapping[Kind, str] = {
-    "nothing": "cachediag fix patch",
-    "upstream": "cachediag fix patch",
-    "outdated": "cachediag fix patch",
-    "lost": "cachediag fix patch",
+_PATCHED: tuple[Kind, ...] = ("nothing", "upstream", "outdated", "lost")
+"""Where patching is of use."""
+_FORCES = {
+    "on": ("the prefix cache is in force", GOOD),
+    "off": ("the prefix cache is there, and off", BAD),
+    "absent": ("the server has no prefix cache of cachediag", BAD),
 }
+_COUNTERS = ("hits", "partial_hits", "misses", "reused_tokens", "prefilled_tokens")
 _ACTIONS = {(True, False): "remove", (False, True): "add", (True, True): "change"}
 
 
@@ -119,8 +113,43 @@ def state_document(state: PatchState) -> dict[str, Json]:
     }
 
 
-def state_lines(state: PatchState) -> Iterator[Text | Paragraph]:
-    """What is in an installation, and what to do about it."""
+@dataclass(frozen=True, slots=True)
+class InPlaceReport:
+    """Whether an installation is patched, and whether a server makes use of it."""
+
+    state: PatchState | None
+    force: Force | None
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield what is known, and what to do about it."""
+        if self.state is not None:
+            yield from _state(self.state)
+            yield Text()
+        if self.force is not None:
+            yield from _force(self.force)
+            yield Text()
+
+
+def in_place(state: PatchState | None, force: Force | None) -> dict[str, Json]:
+    """What `cachediag.fix-status/1` tells of the patch.
+
+    Args:
+        state: of an installation; None where none was named.
+        force: what a server says; None where none was asked.
+    """
+    return {
+        "patch": None if state is None else state_document(state),
+        "running": force
+        and {
+            "url": force.url,
+            "state": force.kind,
+            "reason": force.reason,
+            "counters": {name: force.counter(name) for name in _COUNTERS},
+        },
+    }
+
+
+def _state(state: PatchState) -> Iterator[RenderableType]:
     said, style = _KINDS[state.kind]
     yield line((_name(state), "bold"), f"   {shortened(state.installation.engine)}")
     yield line((f"  {said}", style))
@@ -130,29 +159,17 @@ def state_lines(state: PatchState) -> Iterator[Text | Paragraph]:
         yield line((f"  sha256 {state.sha256}", DIM))
     for fault in state.faults:
         yield Paragraph(f"- {fault}")
-    if state.kind in _NEXT:
-        yield line(("next   ", GOOD), _NEXT[state.kind])
+    if state.kind in _PATCHED:
+        yield line(("next   ", GOOD), "cachediag fix patch")
 
 
-def force_document(force: Force) -> dict[str, Json]:
-    """What a running server says of the cache."""
-    return {"state": force.kind, "reason": force.reason, "stats": force.stats}
-
-
-def force_lines(force: Force, url: str) -> Iterator[Text]:
-    """What a running server says of the cache."""
-    said = {
-        "on": ("the prefix cache is in force", GOOD),
-        "off": ("the prefix cache is there, and off", BAD),
-        "absent": ("the server has no prefix cache of cachediag", BAD),
-    }
-    yield line((printable(url), "bold"), "   ", said[force.kind])
+def _force(force: Force) -> Iterator[Text]:
+    said, style = _FORCES[force.kind]
+    yield line((printable(force.url), "bold"), "   ", (said, style))
     if force.reason:
         yield line((f"  {printable(force.reason)}", BAD))
-    counters = force.stats.get("counters")
-    if isinstance(counters, dict):
-        names = ("hits", "partial_hits", "misses", "reused_tokens", "prefilled_tokens")
-        told = (f"{name.replace('_', ' ')} {printable(str(counters.get(name)))}" for name in names)
+    if force.kind != "absent":
+        told = (f"{name.replace('_', ' ')} {force.counter(name):,}" for name in _COUNTERS)
         yield line(f"  {', '.join(told)}")
 
 

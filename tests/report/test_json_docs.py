@@ -14,6 +14,7 @@ from cachediag.rules.file import write_rules
 from cachediag.rules.rule import Rule, RuleSet
 from cachediag.session import Session
 from tests.fix.patch.sites import KNOWN, installed
+from tests.fix.patch.test_running import answering
 
 ROOT = Path(__file__).parents[2]
 CASE = ROOT / "fixtures" / "cases" / "v01-block-of-its-own"
@@ -130,8 +131,14 @@ def test_switches_and_what_is_in_place(
 ) -> None:
     assert keys("fix", "env", sent_by_two, "--write") == documented("cachediag.fix-env/1")
     monkeypatch.setenv("CLAUDE_CODE_ATTRIBUTION_HEADER", "1")
-    words = ("fix", "status", sent_by_two, "--profile", "vllm-mlx@0.3.0")
-    assert keys(*words) == documented("cachediag.fix-status/1")
+    monkeypatch.setattr("cachediag.fix.patch.state.releases", lambda: KNOWN)
+    installed(tmp_path)
+    keys("fix", "patch", "--site", str(tmp_path))
+    words = ("fix", "status", sent_by_two, "--profile", "vllm-mlx@0.3.0", "--site", str(tmp_path))
+    with answering(200, {"cachediag_prefix_cache": {"state": "on"}}) as url:
+        shown = keys(*words, "--backend", url)
+    # Nothing is left to be mended where the patch is in place.
+    assert shown == documented("cachediag.fix-status/1")
 
 
 def test_a_patch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cachediag.cli.console import out, write
+from cachediag.cli.fix.patch import PythonOption, SiteOption
 from cachediag.cli.options import Format, FormatOption, ProfileOption, asked, source
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["status"]
 
 
-def status(
+def status(  # noqa: PLR0917 - a parameter is an option
     session: Annotated[
         str | None,
         typer.Argument(
@@ -25,9 +26,20 @@ def status(
         ),
     ] = None,
     profile: ProfileOption = None,
+    python: PythonOption = None,
+    site: SiteOption = None,
+    backend_url: Annotated[
+        str | None,
+        typer.Option(
+            "--backend",
+            metavar="URL",
+            help="A running vllm-mlx, asked whether its patch is in force.",
+            show_default=False,
+        ),
+    ] = None,
     format_: FormatOption = Format.text,
 ) -> None:
-    """Say which switches are set, and what a backend removes of its own.
+    """Say which switches are set, what a backend removes of its own, and if it is patched.
 
     Run it where the client is started: settings files of the project are looked for there.
 
@@ -36,11 +48,15 @@ def status(
       cachediag fix status
       cachediag fix status --profile vllm-mlx@0.6.0
       cachediag fix status stock --profile llama.cpp --format json
+      cachediag fix status --python ~/mlx/bin/python --backend http://127.0.0.1:8000
     """  # noqa: D301 - the backspace keeps the lines below as they are
+    from cachediag.fix.patch import in_force, state_of
+    from cachediag.fix.patch import named as installation
     from cachediag.fix.status import backend, causes, client
     from cachediag.fix.switches import clients
     from cachediag.render import profiles
     from cachediag.report import documents
+    from cachediag.report.patch import InPlaceReport, in_place
     from cachediag.report.status import StatusReport, document
 
     named = None if profile is None else profiles.profile(profile)
@@ -52,7 +68,11 @@ def status(
         endpoint = asked(opened)
         found = causes(opened.exchanges, opened.exchange, named, states)
     behind = None if named is None else backend(named, endpoint)
+    patch = state_of(installation(python, site)) if python or site else None
+    force = in_force(backend_url) if backend_url else None
     if format_ is Format.json:
-        write(documents.dumps(document(states, behind, found)))
-    else:
-        out().print(StatusReport(states, behind, found, session or ""))
+        write(documents.dumps(document(states, behind, found) | in_place(patch, force)))
+        return
+    if patch or force:
+        out().print(InPlaceReport(patch, force))
+    out().print(StatusReport(states, behind, found, session or ""))

@@ -19,12 +19,20 @@ _TIMEOUT = 10.0
 class Force:
     """What a server says of the cache."""
 
+    url: str
+    """The server's base URL."""
     kind: Literal["on", "off", "absent"]
     """`on`: it serves from it. `off`: it has it and does not. `absent`: it has none."""
     reason: str | None
     """Why it is off."""
     stats: dict[str, Json]
     """What `/v1/cache/stats` tells; nothing where it is absent."""
+
+    def counter(self, name: str) -> int:
+        """What it has counted since it was started; 0 where it does not say."""
+        counters = self.stats.get("counters")
+        value = counters.get(name) if isinstance(counters, dict) else None
+        return value if isinstance(value, int) else 0
 
 
 def in_force(base_url: str, api_key: str | None = None) -> Force:
@@ -37,7 +45,8 @@ def in_force(base_url: str, api_key: str | None = None) -> Force:
     Raises:
         UpstreamError: it does not answer.
     """
-    url = f"{base_url.rstrip('/')}/v1/cache/stats"
+    base = base_url.rstrip("/")
+    url = f"{base}/v1/cache/stats"
     headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
@@ -46,16 +55,17 @@ def in_force(base_url: str, api_key: str | None = None) -> Force:
             document = json.load(response)
     except urllib.error.HTTPError as error:
         if error.code == 404:
-            return Force("absent", None, {})
+            return Force(base, "absent", None, {})
         raise _failed(url, f"HTTP {error.code}") from error
     except (OSError, ValueError) as error:
         raise _failed(url, str(getattr(error, "reason", error))) from error
     stats = document.get(_KEY) if isinstance(document, dict) else None
     if not isinstance(stats, dict):
-        return Force("absent", None, {})
+        return Force(base, "absent", None, {})
     reason = stats.get("reason")
     is_on = stats.get("state") == "on"
-    return Force("on" if is_on else "off", reason if isinstance(reason, str) else None, stats)
+    kind: Literal["on", "off"] = "on" if is_on else "off"
+    return Force(base, kind, reason if isinstance(reason, str) else None, stats)
 
 
 def _failed(url: str, said: str) -> UpstreamError:

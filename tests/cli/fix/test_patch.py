@@ -1,11 +1,13 @@
 """`cachediag fix patch` and `unpatch`, on the command line."""
 
 import json
+from hashlib import sha256
 
 import pytest
 
 from tests.cli.running import ran
 from tests.fix.patch.sites import ENGINE, KNOWN, NEWER, installed, sums
+from tests.fix.patch.test_running import answering
 
 
 @pytest.fixture(autouse=True)
@@ -85,3 +87,46 @@ def test_without_a_name_it_is_asked_for(capsys, tmp_path, monkeypatch):
     done = ran(capsys, "fix", "patch")
     assert done.code == 2
     assert "--python VENV/bin/python" in done.err
+
+
+def test_what_is_in_place(capsys, home, tmp_path):
+    site = tmp_path / "site"
+    installation = installed(site, NEWER, "2.0.0")
+    status = ("fix", "status", "--site", site)
+    assert ran(capsys, *status).out.splitlines()[:5] == [
+        "vllm-mlx 2.0.0   ~/site/vllm_mlx/engine/simple.py",
+        "  as released, upstream's own prefix cache",
+        "- Only a little is kept.",
+        "next   cachediag fix patch",
+        "",
+    ]
+    ran(capsys, "fix", "patch", "--site", site)
+    assert ran(capsys, *status).out.splitlines()[1:4] == [
+        "  patched by cachediag",
+        "  4 slots, scope conversation, at most a quarter of the memory",
+        "",
+    ]
+    installation.engine.write_bytes(NEWER)
+    lines = ran(capsys, *status).out.splitlines()
+    assert lines[1].startswith("  the patch was lost to a reinstall")
+    installation.engine.write_bytes(b"#")
+    lines = ran(capsys, *status).out.splitlines()
+    assert lines[1:3] == [
+        "  changed by somebody else",
+        f"  sha256 {sha256(b'#').hexdigest()}",
+    ]
+
+
+def test_a_running_server_is_asked(capsys, home):
+    counters = {"hits": 2, "misses": 1, "reused_tokens": 12000}
+    stats = {"state": "off", "reason": "it \x1b failed", "counters": counters}
+    with answering(200, {"cachediag_prefix_cache": stats}) as url:
+        lines = ran(capsys, "fix", "status", "--backend", url).out.splitlines()
+    assert lines[0] == f"{url}   the prefix cache is there, and off"
+    assert "\x1b" not in lines[1]
+    assert (
+        lines[2] == "  hits 2, partial hits 0, misses 1, reused tokens 12,000, prefilled tokens 0"
+    )
+    with answering(200, {}) as url:
+        lines = ran(capsys, "fix", "status", "--backend", url).out.splitlines()
+    assert lines[:2] == [f"{url}   the server has no prefix cache of cachediag", ""]

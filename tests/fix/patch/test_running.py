@@ -9,7 +9,7 @@ from threading import Thread
 import pytest
 
 from cachediag.errors import UpstreamError
-from cachediag.fix.patch import Force, in_force
+from cachediag.fix.patch import in_force
 
 STATS = {"state": "on", "reason": None, "counters": {"hits": 2}}
 
@@ -40,20 +40,22 @@ def answering(status: int, document: object) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("status", "document", "expected"),
     [
-        (200, {"cachediag_prefix_cache": STATS}, Force("on", None, STATS)),
+        (200, {"cachediag_prefix_cache": STATS}, ("on", None, STATS)),
         (
             200,
             {"cachediag_prefix_cache": {"state": "off", "reason": "why"}},
-            Force("off", "why", {"state": "off", "reason": "why"}),
+            ("off", "why", {"state": "off", "reason": "why"}),
         ),
-        (200, {"engine_cache": None}, Force("absent", None, {})),
-        (200, [], Force("absent", None, {})),
-        (404, {}, Force("absent", None, {})),
+        (200, {"engine_cache": None}, ("absent", None, {})),
+        (200, [], ("absent", None, {})),
+        (404, {}, ("absent", None, {})),
     ],
 )
 def test_what_it_says(status, document, expected):
     with answering(status, document) as url:
-        assert in_force(f"{url}/") == expected
+        found = in_force(f"{url}/")
+    assert (found.url, found.kind, found.reason, found.stats) == (url, *expected)
+    assert found.counter("hits") == (2 if found.kind == "on" else 0)
 
 
 def test_a_server_that_does_not_answer():
