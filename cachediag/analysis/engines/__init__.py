@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from cachediag.analysis.engines import anthropic, openai
 from cachediag.analysis.engines.anthropic import Anthropic
+from cachediag.analysis.engines.conversations import ConversationSlots
 from cachediag.analysis.engines.hosted import Price
 from cachediag.analysis.engines.llama_cpp import LlamaCpp
 from cachediag.analysis.engines.mlx_lm import MlxLm
@@ -26,7 +27,7 @@ from cachediag.analysis.engines.ollama import Ollama
 from cachediag.analysis.engines.omlx import omlx
 from cachediag.analysis.engines.openai import OpenAI
 from cachediag.analysis.engines.sglang import sglang
-from cachediag.analysis.engines.slots import ConversationSlots, SystemSlots
+from cachediag.analysis.engines.slots import SystemSlots
 from cachediag.analysis.engines.vllm import vllm
 from cachediag.analysis.engines.vllm_mlx import vllm_mlx
 from cachediag.errors import UsageError

@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from cachediag.analysis.engines.model import CacheRequest, Reason, Served
 from cachediag.analysis.engines.prefix import at_least, evicted
 
-__all__ = ["ConversationSlots", "KeyedSlots", "SystemSlots"]
+__all__ = ["KeyedSlots", "SystemSlots"]
 
 _SYSTEM_ONLY = Reason(None, "the system prefix alone is kept, not the conversation")
 
@@ -72,46 +72,3 @@ def explained(served: Served, request: CacheRequest) -> Served:
     if served.reason is None and served.reused and served.reused < beyond:
         return Served(served.reused, served.created, reason=_SYSTEM_ONLY, evicted=served.evicted)
     return served
-
-
-class ConversationSlots:
-    """Keeps whole prompts, one a slot, and reuses the longest token prefix of any.
-
-    A prompt that goes on from a kept one, beyond their common system prefix, takes its slot; any
-    other takes a free one, or the least recently used. What a kept prompt holds beyond the common
-    prefix is trimmed, so the cache class must be one that can be.
-    """
-
-    name = "conversation-slots"
-
-    def __init__(self, *, slots: int = 4) -> None:
-        self._limit = at_least(1, "slots", slots)
-        self._kept: list[CacheRequest] = []
-        """Least recently used first."""
-        self._taken: dict[str, str] = {}
-
-    def serve(self, request: CacheRequest) -> Served:
-        """Reuse the longest prefix that a kept prompt shares, and keep this prompt."""
-        tokens = request.tokens
-        best, reused = None, 0
-        for kept in self._kept:
-            shared = kept.tokens.shared(tokens)
-            if shared > reused:
-                best, reused = kept, shared
-        gone: tuple[str, ...] = ()
-        if best is not None and reused > max(request.system_length, best.system_length):
-            self._kept.remove(best)
-        elif len(self._kept) == self._limit:
-            lost = self._kept.pop(0)
-            self._taken[lost.lane] = request.lane
-            gone = (lost.lane,)
-        self._kept.append(request)
-        reused = max(0, min(reused, len(tokens) - 1))
-        reason = None
-        if reused < min(request.shared, len(tokens) - 1):
-            taker = self._taken.get(request.lane)
-            if taker is not None:
-                reason = evicted(taker, request.lane)
-            else:
-                reason = Reason("P02", "a later prompt took the place of the one that shares more")
-        return Served(reused, len(tokens) - reused, reason=reason, evicted=gone)

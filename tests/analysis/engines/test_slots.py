@@ -47,32 +47,3 @@ def test_without_a_system_prefix_nothing_is_looked_up() -> None:
     session = Session(engine("system-slots"))
     assert session.code(prompt(text(50))) == "P04"
     assert session.code(prompt(text(50)), system_length=50, system_key=b"x") == "P04"
-
-
-def test_a_conversation_keeps_its_slot() -> None:
-    session = Session(engine("conversation-slots:slots=2"))
-    head = text(50)
-    parts: dict[str, list[range]] = {}
-    reused = []
-    for turn in range(6):
-        lane = "ab"[turn % 2]
-        parts.setdefault(lane, []).append(text(20, turn + 1))
-        tokens = prompt(head, *parts[lane])
-        reused.append(session.reused(tokens, lane, system_length=50, system_key=b"x"))
-    # The second conversation finds their common system prefix.
-    assert reused == [0, 50, 70, 70, 90, 90]
-
-
-def test_a_kept_conversation_is_trimmed() -> None:
-    session = Session(engine("conversation-slots"))
-    session.send(prompt(text(50), text(30, 1)))
-    assert session.reused(prompt(text(50), text(10, 1), text(5, 2))) == 60
-    assert session.reused(prompt(text(50), text(10, 1), text(5, 2))) == 64
-
-
-def test_a_third_conversation_takes_the_oldest_slot() -> None:
-    session = Session(engine("conversation-slots:slots=2"))
-    for lane in range(3):
-        served = session.send(prompt(text(50, lane)), str(lane))
-    assert served.evicted == ("0",)
-    assert session.code(prompt(text(50, 0)), "0") == "P01"
