@@ -75,6 +75,10 @@ class Server:
 
     url: str
     received: list[Received] = field(default_factory=list)
+    asked: list[Received] = field(default_factory=list)
+    """What cachediag asked to learn what server it is."""
+    told: dict[str, bytes] = field(default_factory=dict)
+    """What it is answered, by path."""
 
     @property
     def bodies(self) -> list[bytes]:
@@ -97,10 +101,15 @@ def serve() -> Iterator[Callable[..., Server]]:
             def answer(self) -> None:
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 request = Received(self.command, self.path, headers, _body(self, headers))
+                if headers.get("user-agent", "").startswith("cachediag/"):
+                    server.asked.append(request)
+                    found = server.told.get(self.path)
+                    Reply(self).body(found or b"", 404 if found is None else 200)
+                    return
                 server.received.append(request)
                 answer(request, Reply(self))
 
-            do_GET = do_HEAD = do_POST = answer  # noqa: N815 - as http.server names them
+            do_GET = do_HEAD = do_POST = do_DELETE = answer  # noqa: N815 - as http.server names them
 
         class Listener(ThreadingHTTPServer):
             daemon_threads = True

@@ -12,11 +12,13 @@ from http.client import HTTPException
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from cachediag import __version__
 from cachediag.model import Json
 
 __all__ = ["Response", "get", "get_all", "is_near"]
 
 _MOST_BYTES: Final = 4 << 20
+_HEADERS: Final = {"accept": "*/*", "user-agent": f"cachediag/{__version__}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def get(base_url: str, path: str, *, timeout: float = 2.0) -> Response | None:
     try:
         if urlsplit(url).scheme not in ("http", "https"):
             return None
-        request = urllib.request.Request(url, headers={"accept": "*/*"})  # noqa: S310 - checked
+        request = urllib.request.Request(url, headers=_HEADERS)  # noqa: S310 - checked
         with _direct.open(request, timeout=timeout) as answer:
             return _response(answer.status, answer.headers, answer.read(_MOST_BYTES))
     except urllib.error.HTTPError as error:

@@ -15,6 +15,8 @@ from cachediag.cli.options import (
     ProfileOption,
     SessionArgument,
     asked,
+    chosen,
+    recorded,
     source,
 )
 
@@ -82,12 +84,14 @@ def analyze(  # noqa: PLR0917 - a parameter is an option
     from cachediag.report.analysis import AnalysisReport
 
     opened = source(session, incoming=incoming)
+    known = recorded(opened, profile)
+    profile_spec, engine_spec = chosen(opened, profile, engine)
     choice = choose(
         asked(opened),
-        profile_spec=profile,
+        profile_spec=profile_spec,
         model_spec=model,
         tokenizer_spec=tokenizer,
-        engine_spec=engine,
+        engine_spec=engine_spec,
     )
     if watch:
         _watch(opened, choice, lane, format_)
@@ -103,7 +107,8 @@ def analyze(  # noqa: PLR0917 - a parameter is an option
         given = shlex.quote(session) if session else ""
         named = _named({"--profile": profile, "--model": model})
         options = shlex.join([*named, *(["--incoming"] if incoming else [])])
-        out().print(AnalysisReport(analysis, opened.name, arms, given, options))
+        backend = known.name if known else ""
+        out().print(AnalysisReport(analysis, opened.name, arms, given, options, backend))
     else:
         _rows(analysis.requests, format_)
 

@@ -11,6 +11,7 @@ from cachediag.cli.options import (
     IncomingOption,
     ModelOption,
     ProfileOption,
+    chosen,
     counting_for,
     source,
 )
@@ -65,6 +66,7 @@ def diff(  # noqa: PLR0917 - a parameter is an option
         _print_pair(pairs[0], pairs[1], profile, model, f"{files[0]} → {files[1]}", format_)
         return
     session = source(files[0] if files else None, incoming=incoming)
+    profile = chosen(session, profile)[0]
     if pair is not None:
         a, b = _numbers(pair)
         heading = f"request {a} → {b}"

@@ -9,6 +9,7 @@ from cachediag.cli.console import err
 
 if TYPE_CHECKING:
     from cachediag.analysis.counting import Counting
+    from cachediag.backends.recorded import Recorded
     from cachediag.model import Endpoint
     from cachediag.session.source import Source
 
@@ -20,7 +21,9 @@ __all__ = [
     "ProfileOption",
     "SessionArgument",
     "asked",
+    "chosen",
     "counting_for",
+    "recorded",
     "source",
 ]
 
@@ -108,8 +111,27 @@ def asked(opened: "Source") -> "Endpoint":
     return next((each for each in endpoints if each in models), "messages")
 
 
+def recorded(opened: "Source", profile: str | None) -> "Recorded | None":
+    """The backend that a session was recorded from, where it counts: no other profile is named."""
+    from cachediag.backends.recorded import from_meta
+    from cachediag.session import Outgoing, Session
+
+    session = opened.source if isinstance(opened, Outgoing) else opened
+    if profile is not None or not isinstance(session, Session):
+        return None
+    return from_meta(session.meta, asked(opened))
+
+
+def chosen(
+    opened: "Source", profile: str | None, engine: str | None = None
+) -> tuple[str | None, str | None]:
+    """The profile and the cache that count: those that were named, or else the backend's own."""
+    known = recorded(opened, profile)
+    return (profile, engine) if known is None else (known.profile, engine or known.engine)
+
+
 def counting_for(opened: "Source", profile: str | None, model: str | None) -> "Counting":
     """What the tokens of a session are counted by."""
     from cachediag.analysis.counting import counting
 
-    return counting(asked(opened), profile, model)
+    return counting(asked(opened), chosen(opened, profile)[0], model)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cachediag.cli.console import err
+from cachediag.cli.probing import probing
 from cachediag.cli.proxy import (
     CONTEXT_SETTINGS,
     CommandArgument,
@@ -106,14 +107,15 @@ def record(  # noqa: PLR0917 - a parameter is an option
     ):
         screen.say(f"recording to {path if output else path.name}")
         told_of(going.proxy, plan, host, screen, recorded=True)
-        code = until_the_end(
-            command,
-            going.proxy,
-            plan,
-            screen,
-            what="the recording",
-            status=changing.line if changing else None,
-        )
+        with probing(path, upstream, screen.say):
+            code = until_the_end(
+                command,
+                going.proxy,
+                plan,
+                screen,
+                what="the recording",
+                status=changing.line if changing else None,
+            )
     if changing:
         screen.say("", changing.report())
     _summarise(path, screen, going.lost, mode, output)

@@ -80,6 +80,8 @@ class AnalysisReport:
     """How to name the session in the next command."""
     options: str = ""
     """What picks backend and tokenizer there."""
+    backend: str = ""
+    """The backend that the session was recorded from, where its profile counts."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the report's lines."""
@@ -93,6 +95,8 @@ class AnalysisReport:
         yield line(
             (f"profile {a.profile}   tokens {printable(a.model)}   cache {a.engine}   {sure}", DIM)
         )
+        if self.backend:
+            yield line((f"recorded from {printable(self.backend)}", DIM))
         if a.calibrated_usages:
             usages = count(a.calibrated_usages, "reported usage")
             yield line((f"tokens calibrated on {usages}", DIM))

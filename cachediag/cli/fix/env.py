@@ -15,6 +15,7 @@ from cachediag.cli.options import (
     ProfileOption,
     SessionArgument,
     asked,
+    chosen,
     source,
 )
 from cachediag.errors import UsageError
@@ -105,7 +106,10 @@ def _found(
 
     # What a client can be told is about what it sends, not about what rules make of it.
     opened = source(session, incoming=True)
-    choice = choose(asked(opened), profile_spec=profile, model_spec=model, engine_spec=engine)
+    profile_spec, engine_spec = chosen(opened, profile, engine)
+    choice = choose(
+        asked(opened), profile_spec=profile_spec, model_spec=model, engine_spec=engine_spec
+    )
     found = offers(analyse(opened.exchanges(), opened.exchange, choice), opened.exchange)
     return opened.name, found
 

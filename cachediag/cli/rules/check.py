@@ -11,6 +11,7 @@ from cachediag.cli.options import (
     ModelOption,
     ProfileOption,
     asked,
+    chosen,
     source,
 )
 from cachediag.cli.rules.given import given_files
@@ -64,11 +65,12 @@ def check(
         raise UsageError("rules are checked against a whole session", remedy=_USAGE)
     ruleset = read_rules(words.file)
     opened = source(words.session, incoming=True)
+    profile_spec, engine_spec = chosen(opened, profile or ruleset.profile, engine)
     choice = choose(
         asked(opened),
-        profile_spec=profile or ruleset.profile,
+        profile_spec=profile_spec,
         model_spec=model or ruleset.model,
-        engine_spec=engine,
+        engine_spec=engine_spec,
     )
     console, total = err(), sum(1 for _ in opened.infos())
     exchanges = track(

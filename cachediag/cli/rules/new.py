@@ -6,7 +6,14 @@ from typing import Annotated
 import typer
 
 from cachediag.cli.console import err, write
-from cachediag.cli.options import ModelOption, ProfileOption, SessionArgument, asked, source
+from cachediag.cli.options import (
+    ModelOption,
+    ProfileOption,
+    SessionArgument,
+    asked,
+    chosen,
+    source,
+)
 from cachediag.errors import UsageError
 
 __all__ = ["new"]
@@ -48,7 +55,10 @@ def new(
     if output is not None and output.exists():
         raise UsageError("exists already", where=str(output), remedy="Give a new file: -o FILE")
     opened = source(session, incoming=True)
-    choice = choose(asked(opened), profile_spec=profile, model_spec=model)
+    profile_spec, engine_spec = chosen(opened, profile)
+    choice = choose(
+        asked(opened), profile_spec=profile_spec, model_spec=model, engine_spec=engine_spec
+    )
     # Nothing is shown where there is no terminal.
     with err().status("looking for what breaks prefixes, and trying rules on the session"):
         made = generate(opened, choice, model)
