@@ -6,7 +6,19 @@ from typing import Annotated
 import typer
 
 from cachediag import __version__
-from cachediag.cli import analyze, demo, diff, explain, fix, import_, record, rules, sessions, show
+from cachediag.cli import (
+    analyze,
+    demo,
+    diff,
+    explain,
+    fix,
+    import_,
+    record,
+    rules,
+    sessions,
+    show,
+    verify,
+)
 from cachediag.errors import CachediagError
 
 __all__ = ["app", "main"]
@@ -48,6 +60,7 @@ app.command("diff")(diff.diff)
 app.command("analyze")(analyze.analyze)
 app.add_typer(rules.app)
 app.add_typer(fix.app)
+app.command("verify")(verify.verify)
 app.command("demo")(demo.demo)
 app.command("explain")(explain.explain)
 
