@@ -10,6 +10,7 @@ from typing import Any
 from benchmarks.figure import Figure
 from cachediag.analysis.analyze import analyse, summarise
 from cachediag.analysis.choice import choose
+from cachediag.cli.collecting import collect_seldom
 from cachediag.model import Exchange, ExchangeInfo
 
 __all__ = ["measure"]
@@ -97,6 +98,8 @@ def measure() -> Iterator[Figure]:
     """
     import orjson
 
+    # As the commands do; everything that is measured here has it alike.
+    collect_seldom()
     bodies = list(_session(_REQUESTS, _LAST_BYTES))
     size = sum(map(len, bodies))
     started = time.process_time()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cachediag.cli.collecting import collect_seldom
 from cachediag.cli.console import err, out, write
 from cachediag.cli.options import (
     IncomingOption,
@@ -83,6 +84,7 @@ def analyze(  # noqa: PLR0917 - a parameter is an option
     from cachediag.report import documents
     from cachediag.report.analysis import AnalysisReport
 
+    collect_seldom()
     opened = source(session, incoming=incoming)
     known = recorded(opened, profile)
     profile_spec, engine_spec = chosen(opened, profile, engine)

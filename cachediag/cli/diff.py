@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cachediag.cli.collecting import collect_seldom
 from cachediag.cli.console import out, write
 from cachediag.cli.options import (
     Format,
@@ -65,6 +66,7 @@ def diff(  # noqa: PLR0917 - a parameter is an option
         pairs = list(open_bodies((files[0], files[1])).exchanges())
         _print_pair(pairs[0], pairs[1], profile, model, f"{files[0]} → {files[1]}", format_)
         return
+    collect_seldom()
     session = source(files[0] if files else None, incoming=incoming)
     profile = chosen(session, profile)[0]
     if pair is not None:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from cachediag.cli.collecting import collect_seldom
 from cachediag.cli.console import err, out, write
 from cachediag.cli.options import (
     Format,
@@ -64,6 +65,7 @@ def check(
     if words.number is not None:
         raise UsageError("rules are checked against a whole session", remedy=_USAGE)
     ruleset = read_rules(words.file)
+    collect_seldom()
     opened = source(words.session, incoming=True)
     profile_spec, engine_spec = chosen(opened, profile or ruleset.profile, engine)
     choice = choose(

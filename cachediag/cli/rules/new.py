@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from cachediag.cli.collecting import collect_seldom
 from cachediag.cli.console import err, write
 from cachediag.cli.options import (
     ModelOption,
@@ -54,6 +55,7 @@ def new(
 
     if output is not None and output.exists():
         raise UsageError("exists already", where=str(output), remedy="Give a new file: -o FILE")
+    collect_seldom()
     opened = source(session, incoming=True)
     profile_spec, engine_spec = chosen(opened, profile)
     choice = choose(
