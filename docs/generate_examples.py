@@ -1,8 +1,11 @@
 """Writes what commands print into the pages that show it.
 
 In a page, a block that begins with the line `$ cachediag …` is followed by what that command
-prints in a terminal of 80 columns, when `cachediag demo` has been run before it. Run by
-`nox -s docs`; a test fails while a committed page shows something else.
+prints in a terminal of 80 columns, its messages among it. `cachediag demo` has been run before the
+first. The session of `cachediag demo --live` is there too, from a made-up server in the engine's
+place: all but the times is the same. The commands of a page are run in their order, in a directory
+of its own, so that one reads the files that another wrote. Run by `nox -s docs`; a test fails while
+a committed page shows something else.
 """
 
 import os
@@ -12,11 +15,17 @@ import sys
 import tempfile
 from functools import cache
 from pathlib import Path
+from unittest.mock import patch
+
+from cachediag.demo.live.recorded import Told, made_up, record_made_up
+from cachediag.demo.live.steps import LiveDemo
+from cachediag.demo.upstream import running_upstream
+from cachediag.verify.backends import Live
 
 __all__ = ["PAGES", "refreshed"]
 
 ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "README.md", ROOT / "docs" / "tutorial.md")
+PAGES = tuple(ROOT / page for page in ("README.md", "docs/tutorial.md", "docs/tutorial-mac.md"))
 
 _BLOCK = re.compile(r"^```console\n\$ cachediag (.*)\n(?:.*\n)*?```$", re.MULTILINE)
 # Times differ from run to run.
@@ -25,14 +34,15 @@ _SECONDS = re.compile(r"\d\.\d s\b")
 
 def refreshed(page: str) -> str:
     """The page with its blocks as the commands print them now."""
-    return _BLOCK.sub(
-        lambda block: f"```console\n$ cachediag {block[1]}\n{_said(block[1])}```", page
-    )
+    with tempfile.TemporaryDirectory(prefix="cachediag-docs-") as directory:
+        return _BLOCK.sub(
+            lambda block: f"```console\n$ cachediag {block[1]}\n{_said(block[1], directory)}```",
+            page,
+        )
 
 
-@cache
-def _said(words: str) -> str:
-    lines = _run(words, _home()).splitlines()
+def _said(words: str, directory: str) -> str:
+    lines = _run(words, _home(), directory).splitlines()
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
@@ -40,24 +50,35 @@ def _said(words: str) -> str:
 def _home() -> str:
     home = tempfile.TemporaryDirectory(prefix="cachediag-docs-")
     _kept.append(home)
-    _run("demo", home.name)
+    _run("demo", home.name, home.name)
+    _record_live(home.name)
     return home.name
+
+
+def _record_live(home: str) -> None:
+    asked = LiveDemo()
+    counter = asked.choice().counter
+    told = Told(lambda _: None, lambda _: None)
+    lane = made_up(asked.tokens, "sandbox", counter)
+    with patch.dict(os.environ, {"CACHEDIAG_HOME": home}), running_upstream(lane) as upstream:
+        record_made_up(Live(upstream.url, "sandbox"), asked.tokens, counter, asked.meta, told)
 
 
 # Removed when the interpreter ends.
 _kept: list[tempfile.TemporaryDirectory[str]] = []
 
 
-def _run(words: str, home: str) -> str:
+def _run(words: str, home: str, directory: str) -> str:
     # A dumb terminal is one without colours.
     terminal = {"FORCE_COLOR": "1", "TERM": "dumb", "COLUMNS": "80", "PYTHONUTF8": "1"}
     done = subprocess.run(
         [sys.executable, "-m", "cachediag", *words.split()],
-        env={**os.environ, **terminal, "CACHEDIAG_HOME": home},
-        cwd=ROOT,
+        env={**os.environ, **terminal, "CACHEDIAG_HOME": home, "PYTHONPATH": str(ROOT)},
+        cwd=directory,
         check=True,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        # What is said on stderr stands in the same terminal.
+        stderr=subprocess.STDOUT,
         encoding="utf-8",
     )
     return _SECONDS.sub("0.0 s", done.stdout)

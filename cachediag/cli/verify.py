@@ -77,14 +77,16 @@ def verify(  # noqa: PLR0917 - a parameter is an option
             metavar="NAME[:k=v]", help="The cache that is predicted by; by default the profile's."
         ),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, max=100, help="How often each arm is run.")] = 3,
+    repeats: Annotated[
+        int, typer.Option(min=1, max=100, help="How often each arm is run; 3 by default.")
+    ] = 3,
     max_requests: Annotated[
         int | None,
         typer.Option(min=1, help="Send the first so many requests.", show_default=False),
     ] = None,
     lane: Annotated[str | None, typer.Option(help="Send the requests of one lane only.")] = None,
     max_tokens: Annotated[
-        int, typer.Option(min=1, help="How many tokens each reply may have.")
+        int, typer.Option(min=1, help="How many tokens each reply may have; 1 by default.")
     ] = 1,
     request_model: Annotated[
         str | None,
@@ -150,7 +152,7 @@ def verify(  # noqa: PLR0917 - a parameter is an option
         engine=engine,
         request_model=request_model,
     )
-    ready = setup(wanted, opened, asked(opened), ruleset, _say)
+    ready = setup(wanted, opened, asked(opened), ruleset, _step)
     applied = ruleset.enabled if ruleset else ()
     planned = plan(opened, applied, ready.choices[False], _say, lane=lane, most=max_requests)
     _check_reach(ready, planned, repeats, yes=yes)
@@ -178,6 +180,12 @@ def _say(text: str) -> None:
     from cachediag.report.safe import printable
 
     err().print(printable(text), soft_wrap=True)
+
+
+def _step(text: str) -> None:
+    # Told every second; the bar shows that something goes on.
+    if not text.startswith("waiting"):
+        _say(text)
 
 
 def _headers(given: "Sequence[str]") -> dict[str, str]:
@@ -227,12 +235,13 @@ def showing() -> "Iterator[Callable[[Progress], None]]":
     if not console.is_terminal:
         yield _lines()
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn
     from rich.progress import Progress as Bar
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    described = TextColumn("{task.description}")
+    columns = (SpinnerColumn(), described, BarColumn(), MofNCompleteColumn())
     with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("starting", total=None)
+        task = bar.add_task("starting the backend", total=None)
 
         def tell(progress: "Progress") -> None:
             bar.update(

@@ -33,6 +33,13 @@ def test_a_cache_of_its_own():
     assert from_meta(meta | {"engine": "new"}, "chat") == Recorded("ollama", "generic", None)
 
 
+def test_a_sandbox_that_keeps_the_billing_header():
+    meta = to_meta(FOUND, ("messages",)) | {"profile": "vllm-mlx@0.3.0:strip=off"}
+    known = from_meta(meta, "messages")
+    assert known is not None
+    assert known.profile == "vllm-mlx@0.3.0:strip=off"
+
+
 @pytest.mark.parametrize(
     "profile",
     ["", "new", "vllm-mlx@", "vllm-mlx@new", "vllm-mlx@0.3", "mlx-lm@1.2.3", "vllm-mlx:tools=x"],

@@ -20,8 +20,8 @@ __all__ = ["MOST_TOKENS", "conversation"]
 MOST_TOKENS = 28_000
 """The sandbox's model has room for 32,768 tokens, the talk among them."""
 
-_STEPS = (0, 1, 5, 6)
-_KEPT_TOOLS = ("Grep", "Read")
+_STEPS = (0, 3, 5, 6)
+_KEPT_TOOLS = ("Edit", "Grep")
 _FIRST_YEAR = 1926
 
 

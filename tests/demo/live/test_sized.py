@@ -23,7 +23,7 @@ def test_the_prefix_is_as_long_as_asked_for_and_hardly_longer(tokens: int) -> No
 def test_it_is_short_and_made_of_the_demos_words(words: Script) -> None:
     lane = conversation(0, "tiny", size)
     assert lane.model == "tiny"
-    assert [tool["name"] for tool in lane.tools] == ["Grep", "Read"]
+    assert [tool["name"] for tool in lane.tools] == ["Edit", "Grep"]
     assert lane.system == words.main.system
     assert [bool(step.call) for step in lane.steps] == [True, True, False, False]
     assert lane.prompts == words.main.prompts
