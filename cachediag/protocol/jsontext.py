@@ -197,7 +197,11 @@ def members(body: bytes, span: Span) -> Iterator[tuple[str, Span]]:
                 f"expected an object at byte {span.start}", remedy="Give a request body."
             ) from None
         return _members_standard(body, span)
-    return iter(_members_by_length(body, span, raws) or _members_standard(body, span))
+    return iter(
+        _members_compact(body, span, raws)
+        or _members_by_length(body, span, raws)
+        or _members_standard(body, span)
+    )
 
 
 def members_from(body: bytes, position: int) -> tuple[int, list[tuple[str, Span]]] | None:
@@ -226,6 +230,37 @@ def members_from(body: bytes, position: int) -> tuple[int, list[tuple[str, Span]
     return array.end + shift, moved
 
 
+def _members_compact(
+    body: bytes, span: Span, raws: dict[str, msgspec.Raw]
+) -> list[tuple[str, Span]] | None:
+    """The members of an object without white space between them, which needs no search.
+
+    None where it is written otherwise, or where a key is repeated.
+    """
+    found: list[tuple[str, Span]] = []
+    end = span.start
+    for name, value in raws.items():
+        key = b'"' + name.encode() + b'":'
+        raw = memoryview(value)
+        start = end + 1 + len(key)
+        if not body.startswith(key, end + 1) or not _is_there(body, start, raw):
+            return None
+        end = start + len(raw)
+        found.append((name, Span(start, end)))
+        if body[end : end + 1] != b",":
+            break
+    return found if len(found) == len(raws) and end == span.end - 1 else None
+
+
+def _is_there(body: bytes, start: int, raw: memoryview) -> bool:
+    """Whether a value stands there: a look at both ends tells it from a repeated key's other."""
+    end = start + len(raw)
+    return (
+        body[start : min(end, start + _LOOK)] == raw[:_LOOK]
+        and body[max(start, end - _LOOK) : end] == raw[-_LOOK:]
+    )
+
+
 def _members_by_length(
     body: bytes, span: Span, raws: dict[str, msgspec.Raw]
 ) -> list[tuple[str, Span]] | None:
@@ -240,12 +275,7 @@ def _members_by_length(
         name = _name(key.group())
         raw = memoryview(raws.get(name, b""))
         end = start + len(raw)
-        # A look at both ends tells the value that is meant from a repeated key's other one.
-        there = (
-            body[start : min(end, start + _LOOK)] == raw[:_LOOK]
-            and body[max(start, end - _LOOK) : end] == raw[-_LOOK:]
-        )
-        if not raw or not there or len(found) == len(raws):
+        if not raw or not _is_there(body, start, raw) or len(found) == len(raws):
             return None
         found.append((name, Span(start, end)))
         position = _skip(_COMMA, body, end)

@@ -56,7 +56,7 @@ def apply_rules(
     edits.add(gap_edits(body, dropped))
     edits.add(tail_edits(body, protocol, moved))
     spliced = edits.body()
-    if dropped or moved:
+    if moved:
         # Raises where the result is no JSON: what no server could read must not be sent.
         jsontext.check(spliced)
     return Applied(spliced, tuple(change for change, _, _ in done), tuple(conflicts))

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from cachediag.protocol import jsontext
 from cachediag.protocol.jsontext import Span
 from cachediag.rules.engine.edits import Edit
 from cachediag.rules.engine.places import Place
@@ -17,17 +16,14 @@ def gap_edits(body: bytes, dropped: Sequence[Place]) -> tuple[Edit, ...]:
         body: the whole body.
         dropped: items of arrays and members of objects.
     """
-    outer = {place.parent.span: place.parent for place in dropped if place.parent}
+    outer = {place.parent.span: place for place in dropped if place.parent}
+    gone = {place.span for place in dropped}
     return tuple(
-        edit for span in outer for edit in _gaps(body, span, {place.span for place in dropped})
+        edit for span, place in outer.items() for edit in _gaps(body, span, place.siblings, gone)
     )
 
 
-def _gaps(body: bytes, outer: Span, dropped: set[Span]) -> Iterator[Edit]:
-    if body[outer.start : outer.start + 1] == b"[":
-        values = list(jsontext.items(body, outer))
-    else:
-        values = [span for _, span in jsontext.members(body, outer)]
+def _gaps(body: bytes, outer: Span, values: Sequence[Span], dropped: set[Span]) -> Iterator[Edit]:
     kept = [number for number, span in enumerate(values) if span not in dropped]
     first_kept = kept[0] if kept else len(values)
     for number, span in enumerate(values):

@@ -48,6 +48,8 @@ class Place:
     """The array or the object that it stands in."""
     index: int | None = None
     """Which item of the array it is."""
+    siblings: tuple[Span, ...] = ()
+    """The values that stand in the same array or object, itself among them."""
 
     def within(self) -> "tuple[Place, ...]":
         """The values that it stands in, the outermost first, itself last."""
@@ -99,9 +101,14 @@ def member(body: bytes, place: Place, name: str) -> Place | None:
     """A member of an object; of a repeated key the last, as decoders take it."""
     if body[place.span.start : place.span.start + 1] != b"{":
         return None
-    members = _top_level(body) if place.parent is None else jsontext.members(body, place.span)
+    members = (
+        _top_level(body) if place.parent is None else tuple(jsontext.members(body, place.span))
+    )
     found = [span for key, span in members if key == name]
-    return Place(jsontext.step(place.path, name), found[-1], place) if found else None
+    if not found:
+        return None
+    siblings = tuple(span for _, span in members)
+    return Place(jsontext.step(place.path, name), found[-1], place, siblings=siblings)
 
 
 def _top_level(body: bytes) -> tuple[tuple[str, Span], ...]:
@@ -122,10 +129,11 @@ def _children(body: bytes, place: Place, step: Step) -> Iterator[Place]:
         return
     if opening != b"[":
         return
-    for index, span in enumerate(jsontext.items(body, place.span)):
+    spans = tuple(jsontext.items(body, place.span))
+    for index, span in enumerate(spans):
         if isinstance(step, int) and index != step:
             continue
-        item = Place(f"{place.path}[{index}]", span, place, index)
+        item = Place(f"{place.path}[{index}]", span, place, index, spans)
         if not isinstance(step, Named) or name_of(body, item) == step.name:
             yield item
         if index == step:
