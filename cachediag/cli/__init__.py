@@ -10,6 +10,7 @@ from cachediag.cli import (
     analyze,
     demo,
     diff,
+    doctor,
     explain,
     fix,
     import_,
@@ -63,6 +64,7 @@ app.add_typer(fix.app)
 app.command("verify")(verify.verify)
 app.command("demo")(demo.demo)
 app.command("explain")(explain.explain)
+app.command("doctor")(doctor.doctor)
 
 
 def main() -> None:

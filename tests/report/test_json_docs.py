@@ -104,6 +104,12 @@ def test_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert keys("demo") == of_the_demo | below("findings[]", documented("Findings"))
 
 
+def test_what_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CACHEDIAG_HOME", str(tmp_path))
+    assert keys("doctor") == documented("cachediag.doctor/1")
+    assert keys("doctor", "--backend", "http://127.0.0.1:9") == documented("cachediag.doctor/1")
+
+
 def test_what_rules_change(session: str, tmp_path: Path) -> None:
     rule = Rule("sort-tools", "O01", "sort", "messages", "tools", by="name")
     path = tmp_path / "rules.toml"

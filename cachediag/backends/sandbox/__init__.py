@@ -16,6 +16,7 @@ from cachediag.backends.sandbox.install import copy_of, python, site
 from cachediag.backends.sandbox.model import KINDS, MODEL_SPEC, REPLY, Kind, model
 from cachediag.backends.sandbox.place import Sandbox, Tell, sandbox_root
 from cachediag.backends.sandbox.server import Running, running
+from cachediag.backends.sandbox.state import State, state
 from cachediag.backends.sandbox.strip import keep_billing_header, strip_billing_header
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Kind",
     "Running",
     "Sandbox",
+    "State",
     "Tell",
     "copy_of",
     "keep_billing_header",
@@ -36,5 +38,6 @@ __all__ = [
     "running",
     "sandbox_root",
     "site",
+    "state",
     "strip_billing_header",
 ]

@@ -3,7 +3,7 @@
 It is done by `uv` where it is installed, which takes a tenth of the time, and else by `pip`.
 """
 
-import importlib.util
+import importlib
 import os
 import shutil
 import subprocess
@@ -17,7 +17,7 @@ from cachediag.backends.sandbox.engines import MLX_LM, Engine, checked, requirem
 from cachediag.backends.sandbox.place import Sandbox, kept
 from cachediag.errors import CachediagError, UpstreamError
 
-__all__ = ["copy_of", "environment", "python", "release_place", "site"]
+__all__ = ["copy_of", "environment", "python", "release_place", "site", "uv"]
 
 _NEEDED_BYTES: Final = 1_000_000_000
 """Room that installing takes, archives included."""
@@ -48,9 +48,9 @@ def python(sandbox: Sandbox) -> Path:
     def make(place: Path) -> None:
         sandbox.tell("installing mlx, mlx-lm and what the server needs, once, 400 MB")
         _check_room(sandbox)
-        uv = _uv()
-        if uv:
-            _run(sandbox, (uv, "venv", "--python", sys.executable, place))
+        command = uv()
+        if command:
+            _run(sandbox, (command, "venv", "--python", sys.executable, place))
         else:
             _run(sandbox, (sys.executable, "-m", "venv", place))
         _install(sandbox, place / "bin" / "python", needed)
@@ -107,18 +107,19 @@ def copy_of(sandbox: Sandbox, engine: Engine, release: str, into: Path) -> Path:
     return into
 
 
-def _uv() -> str | None:
-    if importlib.util.find_spec("uv") is not None:
-        import uv
-
-        return uv.find_uv_bin()
-    return shutil.which("uv")
+def uv() -> str | None:
+    """The command of `uv`: the one beside this interpreter, or one on the path."""
+    try:
+        found: str = importlib.import_module("uv").find_uv_bin()
+    except (ImportError, OSError):
+        return shutil.which("uv")
+    return found
 
 
 def _install(sandbox: Sandbox, python: Path, what: Sequence[str], *options: str | Path) -> None:
-    uv = _uv()
-    if uv:
-        _run(sandbox, (uv, "pip", "install", "--python", python, *options, *what))
+    command = uv()
+    if command:
+        _run(sandbox, (command, "pip", "install", "--python", python, *options, *what))
     else:
         pip = (python, "-m", "pip", "install", "--disable-pip-version-check")
         _run(sandbox, (*pip, *options, *what))

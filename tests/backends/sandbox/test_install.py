@@ -36,7 +36,7 @@ def sandbox(tmp_path, monkeypatch):
             FAKE.format(python=sys.executable, record=str(tmp_path / "record"), fails=fails)
         )
         fake.chmod(0o700)
-        monkeypatch.setattr(install, "_uv", lambda: str(fake))
+        monkeypatch.setattr(install, "uv", lambda: str(fake))
         told: list[str] = []
         return Sandbox(tmp_path / "root", tell=told.append), told
 
@@ -97,7 +97,7 @@ def test_what_the_installer_says_is_told_and_nothing_half_made_stays(sandbox):
 
 def test_a_venv_that_cannot_be_made(sandbox, monkeypatch):
     made, _ = sandbox()
-    monkeypatch.setattr(install, "_uv", lambda: "/nowhere/uv")
+    monkeypatch.setattr(install, "uv", lambda: "/nowhere/uv")
     with pytest.raises(UpstreamError, match="No such file") as caught:
         python(made)
     assert "python3-venv" in (caught.value.remedy or "")
