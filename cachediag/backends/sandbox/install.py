@@ -50,7 +50,8 @@ def python(sandbox: Sandbox) -> Path:
         _check_room(sandbox)
         command = uv()
         if command:
-            _run(sandbox, (command, "venv", "--python", sys.executable, place))
+            # With pip, for a later time when uv is not here.
+            _run(sandbox, (command, "venv", "--seed", "--python", sys.executable, place))
         else:
             _run(sandbox, (sys.executable, "-m", "venv", place))
         _install(sandbox, place / "bin" / "python", needed)
@@ -162,7 +163,7 @@ def _told(log: Path) -> str:
     """The line that says why, out of what the installer said."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[1:]
     lines = [line.strip() for line in lines if line.strip()]
-    errors = [line for line in lines if line.lower().startswith(("error", "× ", "╰─▶", "caused"))]
+    errors = [line for line in lines if line.lower().startswith(("error", "cause", "╰─▶"))]
     return (errors or lines or ["it said nothing"])[-1][:200]
 
 

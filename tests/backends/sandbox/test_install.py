@@ -20,7 +20,8 @@ if words[0] == "venv":
     (Path(words[-1]) / "bin").mkdir(parents=True)
 elif {fails!r} in words[-1]:
     print("Using an interpreter")
-    print("error: there is no network")
+    print("error: nothing fits")
+    print("  cause: there is no network")
     print("hint: none", file=sys.stderr)
     sys.exit(2)
 elif "--target" in words:
@@ -55,7 +56,7 @@ def test_the_environment_and_a_release_are_installed_once(sandbox, tmp_path):
     assert (place / "vllm_mlx").is_dir()
     assert [python(made), site(made, "vllm-mlx", "0.3.0")] == [interpreter, place]
     venv, needed, release = commands(tmp_path)
-    assert venv.startswith(f"venv --python {sys.executable}")
+    assert venv.startswith(f"venv --seed --python {sys.executable}")
     assert needed.endswith(" ".join(requirements()))
     assert " --no-deps --target " in release
     assert release.endswith(" vllm-mlx==0.3.0")
@@ -87,7 +88,7 @@ def test_what_the_installer_says_is_told_and_nothing_half_made_stays(sandbox):
     made, _ = sandbox(fails="vllm-mlx")
     with pytest.raises(UpstreamError) as caught:
         site(made, "vllm-mlx", "0.3.0")
-    assert str(caught.value) == ("the sandbox cannot be installed: error: there is no network")
+    assert str(caught.value) == ("the sandbox cannot be installed: cause: there is no network")
     log = made.root / "install.log"
     assert str(log) in (caught.value.remedy or "")
     assert "hint: none" in log.read_text()
