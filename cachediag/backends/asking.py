@@ -4,16 +4,17 @@ import ipaddress
 import json
 import socket
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPException
-from typing import Any, Final
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from cachediag import __version__
 from cachediag.model import Json
+
+if TYPE_CHECKING:
+    from urllib.request import OpenerDirector
 
 __all__ = ["Response", "get", "get_all", "is_near"]
 
@@ -44,12 +45,15 @@ class Response:
             return None
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_args: Any, **_kwargs: Any) -> None:
-        return None
+@cache
+def _opener() -> "OpenerDirector":
+    from urllib.request import HTTPRedirectHandler, ProxyHandler, build_opener
 
+    class NoRedirect(HTTPRedirectHandler):
+        def redirect_request(self, *_args: Any, **_kwargs: Any) -> None:
+            return None
 
-_direct = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect)
+    return build_opener(ProxyHandler({}), NoRedirect)
 
 
 def get(base_url: str, path: str, *, timeout: float = 2.0) -> Response | None:
@@ -63,14 +67,19 @@ def get(base_url: str, path: str, *, timeout: float = 2.0) -> Response | None:
     Returns:
         What it answered, whatever the status; None where nothing came.
     """
+    # Commands that only read what a session says of its backend need no HTTP client.
+    from http.client import HTTPException
+    from urllib.error import HTTPError
+    from urllib.request import Request
+
     url = base_url.rstrip("/") + path
     try:
         if urlsplit(url).scheme not in ("http", "https"):
             return None
-        request = urllib.request.Request(url, headers=_HEADERS)  # noqa: S310 - checked
-        with _direct.open(request, timeout=timeout) as answer:
+        request = Request(url, headers=_HEADERS)  # noqa: S310 - checked
+        with _opener().open(request, timeout=timeout) as answer:
             return _response(answer.status, answer.headers, answer.read(_MOST_BYTES))
-    except urllib.error.HTTPError as error:
+    except HTTPError as error:
         with error:
             return _response(error.code, error.headers, b"")
     except (OSError, HTTPException, ValueError):
