@@ -126,3 +126,23 @@ def test_a_home_that_cannot_be_written_is_one_line_and_a_remedy(tmp_path: Path) 
         f"cachediag: {tmp_path}/file/home/sessions: cannot be made (Not a directory)",
         "           Set CACHEDIAG_HOME to a directory that can be written",
     ]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--release", "0.3.0"), "--release needs --live"),
+        (("--client", "claude"), "--client needs --live"),
+        (("--tokens", "0"), "--tokens needs --live"),
+        (("--repeats", "1"), "--repeats needs --live"),
+        (("--live", "--client", "claude", "--tokens", "9"), "--tokens has no effect on Claude"),
+        (("--live", "--release", "new"), "is no release of vllm-mlx"),
+    ],
+)
+def test_what_cannot_be_is_told_before_anything_happens(
+    home: Path, tmp_path: Path, words: tuple[str, ...], said: str
+) -> None:
+    done = run("demo", *words, home=home, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr.splitlines()[0]
+    assert not (home / "sandbox").exists()

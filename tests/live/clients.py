@@ -102,9 +102,11 @@ def run(
     return Finished(process.returncode, stdout, stderr.decode(errors="replace"))
 
 
-def cachediag(*words: str | Path, env: Mapping[str, str], cwd: Path) -> Finished:
+def cachediag(
+    *words: str | Path, env: Mapping[str, str], cwd: Path, timeout: float = 120
+) -> Finished:
     """Run a cachediag command."""
-    return run([sys.executable, "-m", "cachediag", *words], env=env, cwd=cwd)
+    return run([sys.executable, "-m", "cachediag", *words], env=env, cwd=cwd, timeout=timeout)
 
 
 def record(

@@ -74,12 +74,14 @@ class EndReport:
         yield Text(f"Remove it with: rm -r {quote(str(self.sandbox))}", DIM, overflow="fold")
 
     def _next(self) -> Mapping[str, str]:
-        by = f"--profile {self.asked.profile} --model {MODEL_SPEC}"
+        # The session knows its profile.
+        by = f"{self.session} --model {MODEL_SPEC}"
+        release = self.asked.release
         return {
-            f"cachediag analyze {self.session} {by}": "what it costs",
-            f"cachediag rules new {self.session} {by} -o rules.toml": "the rules",
+            f"cachediag analyze {by}": "what it costs",
+            f"cachediag rules new {by} -o rules.toml": "the rule",
+            f"cachediag verify {self.session} --sandbox {release} --rules rules.toml": "once more",
             "cachediag fix patch --dry-run": "your own vllm-mlx",
-            "cachediag record -- claude": "record your own",
         }
 
 
