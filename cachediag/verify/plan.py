@@ -166,11 +166,17 @@ def _analysed(exchanges: Sequence[Exchange], choice: Choice) -> list[Analysed]:
 
 
 def _is_warm(variants: Iterable[Analysed]) -> bool:
-    return any(
-        max(each.shared_tokens, each.reused_tokens + each.avoidable_tokens)
-        >= _WARM * each.prompt_tokens
-        for each in variants
-    )
+    return any(_keepable(each) >= _WARM * each.prompt_tokens for each in variants)
+
+
+def _keepable(request: Analysed) -> int:
+    """Tokens that a cache could have kept.
+
+    What another conversation says otherwise is no cause that could be removed.
+    """
+    if any(found.code == "N03" for found in request.findings):
+        return request.shared_tokens
+    return max(request.shared_tokens, request.reused_tokens + request.avoidable_tokens)
 
 
 def _planned(

@@ -44,6 +44,14 @@ def test_a_turn_is_warm_without_rules_too_where_its_cause_could_be_removed() -> 
     assert [each.warm for each in made.recorded] == [False, True, True, True]
 
 
+def test_another_conversation_is_cold_though_it_has_the_same_tools() -> None:
+    other = "You search the harbour's plans and report what you found, and nothing else. " * 8
+    bodies = [turn(0), turn(0, system=other), turn(1), turn(1, system=other), turn(0)]
+    made = plan(session(*bodies), [STRIP], choice(), quiet)
+    # The last one begins anew what was said before.
+    assert [each.warm for each in made.recorded] == [False, False, True, True, True]
+
+
 def test_an_arm_sends_what_it_is_about() -> None:
     made = plan(session(), [STRIP], choice(), quiet)
     stock, rules, patch, both = (made.requests(arm) for arm in ARMS)
