@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from cachediag.analysis.choice import Choice, choose
 from cachediag.backends import recognise
 from cachediag.backends.sandbox import MODEL_SPEC, Engine, Sandbox
-from cachediag.errors import InputError, UsageError
-from cachediag.fix.patch import Installation, Options, of_python, state_of
+from cachediag.errors import InputError, UpstreamError, UsageError
+from cachediag.fix.patch import Installation, Options, in_force, of_python, state_of
 from cachediag.model import Endpoint
 from cachediag.rules.rule import RuleSet
 from cachediag.session import Source
@@ -114,10 +114,23 @@ def _given(
         endpoint,
         ruleset,
         profile=found.profile if found else None,
-        engine=found.engine if found else None,
+        engine=(_patched(base_url) or found.engine) if found else None,
     )
     name = wanted.request_model or model_name(base_url, {info.model for info in opened.infos()})
     return Given(base_url, found, name, wanted.log), choice
+
+
+def _patched(base_url: str) -> str | None:
+    """The cache model of a server that runs with the patch already."""
+    try:
+        stats = in_force(base_url).stats
+    except UpstreamError:
+        return None
+    slots = stats.get("capacity")
+    # How long a system prefix is to the patch is not known to the token.
+    if stats.get("state") != "on" or stats.get("scope") != "conversation":
+        return None
+    return f"conversation-slots:slots={slots}" if isinstance(slots, int) and slots > 0 else None
 
 
 def _served(
@@ -196,9 +209,12 @@ def _choice(
     made_for = ruleset.profile if ruleset else None
     if made_for and (profile is None or made_for.partition(":")[0] == profile):
         profile = made_for
+    if wanted.profile and wanted.profile.partition("@")[0] != (profile or "").partition("@")[0]:
+        # It is said to be something else than was found.
+        engine = None
     return choose(
         endpoint,
         profile_spec=wanted.profile or profile,
         model_spec=wanted.model or model or (ruleset.model if ruleset else None),
-        engine_spec=wanted.engine or (None if wanted.profile else engine),
+        engine_spec=wanted.engine or engine,
     )

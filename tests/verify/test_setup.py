@@ -1,3 +1,4 @@
+import json
 import shlex
 import sys
 
@@ -35,6 +36,24 @@ def test_a_server_that_runs_is_recognised_and_has_no_arms_with_the_patch(serve):
     assert ready.choices[False].counter.profile.name.startswith("vllm-mlx@")
     assert names(ready) == ["as-recorded"]
     assert names(made(RULES, backend=server.url)) == ["as-recorded", "rules-only"]
+
+
+@pytest.mark.parametrize(
+    ("stats", "engine"),
+    [
+        ({"state": "on", "scope": "conversation", "capacity": 2}, "conversation-slots:slots=2"),
+        ({"state": "off", "scope": "conversation", "capacity": 2}, "none"),
+        ({"state": "on", "scope": "system", "capacity": 2}, "none"),
+        (None, "none"),
+    ],
+)
+def test_a_server_that_is_patched_already_is_predicted_so(serve, stats, engine):
+    said = json.dumps({"engine_cache": None, "cachediag_prefix_cache": stats}).encode()
+    server = serve(lambda _, reply: reply.body(said))
+    server.told["/v1/models"] = b'{"data":[{"id":"tiny","owned_by":"vllm-mlx"}]}'
+    server.told["/v1/cache/stats"] = said
+    ready = made(RULES, backend=server.url, profile="vllm-mlx@0.3.0")
+    assert ready.choices[False].engine_spec == engine
 
 
 def test_what_the_rules_were_made_for_refines_what_the_backend_is():
