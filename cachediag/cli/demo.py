@@ -147,7 +147,7 @@ def _live(asked: "LiveDemo", format_: Format) -> None:
         out().print(FoundReport(found))
         out().print()
     with showing() as progress:
-        outcome = measure(asked, found, Sandbox(tell=_tell), progress)
+        outcome = measure(asked, found, Sandbox(tell=_tell_steps), progress)
     made, experiment = outcome.verdict, outcome.experiment
     if format_ is Format.json:
         of_verify = verified(made, experiment, outcome.ready, session=found.source.name, rules=None)
@@ -177,6 +177,12 @@ def _steps() -> "Iterator[Callable[[str], None]]":
                 status.update("")
 
         yield tell
+
+
+def _tell_steps(message: str) -> None:
+    """Tell what is done, but not how long it is waited for."""
+    if not message.startswith("waiting"):
+        _tell(message)
 
 
 def _stored(exchange: "Exchange") -> str:

@@ -22,7 +22,7 @@ __all__ = ["LiveDemo", "Outcome", "measure", "record"]
 # The prompts of Claude Code 2.1.113 with nothing of the user's.
 _CLAUDE_TOKENS, _CLAUDE_REQUESTS = 24_000, 3
 # The sandbox's model on two cores of an x86-64 server: attention grows with the square.
-_SECONDS_A_THOUSAND, _SECONDS_A_THOUSAND_SQUARED = 0.6, 0.03
+_SECONDS_A_THOUSAND, _SECONDS_A_THOUSAND_SQUARED = 0.75, 0.035
 _START_SECONDS = 40.0
 
 
