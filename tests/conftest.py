@@ -18,6 +18,12 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
+def pytest_configure() -> None:
+    """Let interrupts through: where tests run in the background, their children are deaf to them."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @dataclass(frozen=True)
 class Received:
     """A request as it came off the wire; names of headers in lower case."""

@@ -89,8 +89,6 @@ class Followed:
 @pytest.fixture
 def follow() -> Iterator[Follow]:
     started: list[subprocess.Popen[str]] = []
-    # Where the tests run in the background, interrupts are ignored, and a child would be deaf too.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def start(*arguments: object) -> Followed:
         command = [sys.executable, "-m", "cachediag", "analyze", "--watch", *map(str, arguments)]
@@ -105,7 +103,6 @@ def follow() -> Iterator[Follow]:
         return Followed(process)
 
     yield start
-    signal.signal(signal.SIGINT, before)
     for process in started:
         process.kill()
         process.wait()
