@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def pytest_configure() -> None:
-    """Let interrupts through: where tests run in the background, their children are deaf to them."""
+    """Let interrupts through, to which what is started in the background is deaf."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
