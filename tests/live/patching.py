@@ -119,18 +119,37 @@ class Watched:
                 time.sleep(0.1)
         return False
 
+    def leave_without_a_stream(self, body: dict[str, Any]) -> None:
+        """Send a message and go away while the reply is made that would be sent in one piece."""
+        seen = len(self._forwards())
+        request = json.dumps({"model": self.server.model, **body, "stream": False}).encode()
+        with self._sent(request):
+            end = time.monotonic() + _ANSWER
+            while len(self._forwards()) < seen + 5:
+                assert time.monotonic() < end
+                time.sleep(0.05)
+
+    def forwards(self) -> int:
+        """How many forward passes there were."""
+        return len(self._forwards())
+
     def leave(self, body: dict[str, Any], replies: int) -> None:
         """Send a message and go away after so many pieces of the streamed reply."""
         request = json.dumps({"model": self.server.model, **body, "stream": True}).encode()
-        host, _, port = self.server.url.removeprefix("http://").partition(":")
-        head = "POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-        with socket.create_connection((host, int(port)), timeout=60) as connection:
-            connection.sendall(f"{head}Content-Length: {len(request)}\r\n\r\n".encode() + request)
+        with self._sent(request) as connection:
             got = b""
             while got.count(b"event: content_block_delta") < replies:
                 piece = connection.recv(4096)
                 assert piece, got
                 got += piece
+
+    @contextmanager
+    def _sent(self, request: bytes) -> Iterator[socket.socket]:
+        host, _, port = self.server.url.removeprefix("http://").partition(":")
+        head = "POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        with socket.create_connection((host, int(port)), timeout=_ANSWER) as connection:
+            connection.sendall(f"{head}Content-Length: {len(request)}\r\n\r\n".encode() + request)
+            yield connection
 
     def fail(self, forwards: int) -> None:
         """Let the next so many forward passes of more than one token fail."""

@@ -146,6 +146,11 @@ def it_goes_on(server: Watched) -> None:
     for replies in (1, 8):
         server.leave(message(prose("left", 60), "Tell me all.", max_tokens=2000), replies)
         assert server.answers(message(prose("left", 60), f"And {replies}?"))
+    before = server.forwards()
+    server.leave_without_a_stream(message(prose("left", 60), "Tell me all.", max_tokens=2000))
+    assert server.answers(message(prose("left", 60), "And now?"))
+    # What nobody waits for is not made to its end.
+    assert server.forwards() - before < 1000
     body = message(prose("failing", 60), "Hello", max_tokens=_GENERATED)
     server.fail(1)
     _, first = server.ask("/v1/messages", body)

@@ -1,5 +1,6 @@
 """The engine's methods at which the cache is let in; one that a release lacks is left out."""
 
+import asyncio
 import contextvars
 import functools
 import logging
@@ -42,6 +43,8 @@ def install(engine: Any, *, slots: int, scope: str, max_bytes: int | None = None
     _before_async(engine, "stop", _detach)
     for name in ("stream_chat", "stream_generate"):
         _note_streams(engine, name)
+    for name in ("chat", "generate"):
+        _note_cancellation(engine, name)
     _keep_context(engine, "_generation_worker")
 
 
@@ -54,6 +57,8 @@ def _attach(self: Any, *, slots: int, scope: str, max_bytes: int) -> None:
     model = getattr(backing, "model", None)
     if model is None or getattr(self, "_cachediag_model", None) is model:
         return
+    # The engine may have been given another model without being stopped.
+    _detach(self)
     if getattr(self, "_is_mllm", False):
         logger.info("cachediag prefix cache off: the model is multimodal")
         return
@@ -154,6 +159,25 @@ def _note_streams(engine: Any, name: str) -> None:
         if (request := current.get()) is not None:
             request.streams.append(stream)
         return stream
+
+    setattr(engine, name, method)
+
+
+def _note_cancellation(engine: Any, name: str) -> None:
+    """Let the request at hand know that it is given up, before upstream waits for its thread."""
+    if (original := getattr(engine, name, None)) is None:
+        return
+
+    @functools.wraps(original)
+    async def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        inner = asyncio.ensure_future(original(self, *args, **kwargs))
+        try:
+            return await asyncio.shield(inner)
+        except asyncio.CancelledError:
+            if (request := current.get()) is not None:
+                request.is_left = True
+            inner.cancel()
+            return await inner
 
     setattr(engine, name, method)
 

@@ -275,7 +275,15 @@ def _generate(
     if verbose or id(model) not in caches:
         text: str = _originals["generate"](model, tokenizer, prompt, verbose=verbose, **options)
         return text
-    return "".join(each.text for each in _stream_generate(model, tokenizer, prompt, **options))
+    request, pieces = current.get(), list[str]()
+    with closing(_stream_generate(model, tokenizer, prompt, **options)) as responses:
+        for response in responses:
+            pieces.append(response.text)
+            if request is not None and request.is_left:
+                # Upstream waits for the end of it, or worse, does not.
+                logger.info("nobody waits for the reply any more: generation ends")
+                break
+    return "".join(pieces)
 
 
 def _module() -> Any:

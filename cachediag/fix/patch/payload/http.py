@@ -44,12 +44,28 @@ class Layer:
         request = Request()
         change = _change(scope["method"], scope["path"], request)
         token = current.set(request)
+
         try:
             answer = send if change is None else _Answer(send, change)
-            await self._app(scope, receive, answer)
+            await self._app(scope, _Watched(receive, request), answer)
         finally:
             await request.close()
             current.reset(token)
+
+
+class _Watched:
+    """Hands on what the client sends, and notes when it goes away."""
+
+    def __init__(self, receive: Receive, request: Request) -> None:
+        # Upstream looks for its server's connection behind an attribute of this name.
+        self._receive = receive
+        self._request = request
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            self._request.is_left = True
+        return message
 
 
 class _Answer:

@@ -54,6 +54,8 @@ class Request:
 
     def __init__(self) -> None:
         self.use: Use | None = None
+        self.is_left = False
+        """Nobody waits for its answer: the client has gone away, or the server given it up."""
         self.streams: list[Any] = []
         """The engine's asynchronous generators, the outermost first."""
 

@@ -185,6 +185,21 @@ def test_they_are_closed_when_the_request_fails_too():
     assert stream.is_closed
 
 
+def test_a_client_that_goes_away_is_noticed():
+    noticed = list[bool]()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        request = current.get()
+        assert request is not None
+        noticed.append(request.is_left)
+        assert (await receive())["type"] == "http.disconnect"
+        noticed.append(request.is_left)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    asked(app, "/v1/messages")
+    assert noticed == [False, True]
+
+
 class Cache:
     takes_system_anywhere = True
 
