@@ -73,7 +73,7 @@ def test_imports_point_to_the_left(path: Path) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
+@pytest.mark.parametrize("path", [*MODULES, *PACKAGE.rglob("*.js")], ids=name_of)
 def test_a_module_is_short(path: Path) -> None:
     assert path.read_text(encoding="utf-8").count("\n") <= MAX_LINES
 

@@ -14,6 +14,8 @@ from cachediag.rules.rule import Rule
 
 __all__ = ["ClaudeCodeRouter"]
 
+_SCRIPTS = ("places.js", "engine.js", "claude_code_router.js")
+
 
 class ClaudeCodeRouter:
     """A script for `CUSTOM_ROUTER_PATH`: the engine once more, in JavaScript."""
@@ -33,7 +35,7 @@ class ClaudeCodeRouter:
         parts = (
             head(self, export, "//") + '"use strict";\n',
             f"const RULES = [\n{rules}];\n",
-            *(_source(name) for name in ("engine.js", "claude_code_router.js")),
+            *(_source(name) for name in _SCRIPTS),
         )
         return "\n".join(parts)
 
