@@ -4,9 +4,10 @@ Format: https://prometheus.io/docs/instrumenting/exposition_formats/
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
-__all__ = ["label", "read_metrics", "risen"]
+__all__ = ["label", "read_metrics", "risen", "rises"]
 
 _SAMPLE = re.compile(
     r"^([A-Za-z_:][\w:]*)(?:\{([^\n]*)\})?[ \t]+([-+]?(?:\d[\d.eE+-]*|\.\d+|NaN|[Ii]nf))",
@@ -40,3 +41,8 @@ def risen(before: Mapping[str, float], after: Mapping[str, float], name: str) ->
         return None
     rise = after[name] - before.get(name, 0.0)
     return round(rise) if rise >= 0 else None
+
+
+def rises(before: str, after: str) -> Callable[[str], int | None]:
+    """How much each counter rose between two readings, by its name; see `risen`."""
+    return partial(risen, read_metrics(before), read_metrics(after))

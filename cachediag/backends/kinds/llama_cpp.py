@@ -14,11 +14,12 @@ from cachediag.backends.kinds.probe import (
     Reading,
     Recognised,
     Responses,
+    counted,
     dig,
     owners,
     version,
 )
-from cachediag.backends.metrics import read_metrics, risen
+from cachediag.backends.metrics import rises
 from cachediag.model import Endpoint
 from cachediag.protocol.response import events
 
@@ -57,11 +58,8 @@ class _LlamaCpp(Plain):
 
     def read_counters(self, before: Response, after: Response) -> Reading | None:
         """Tokens processed; not how many were taken from a slot."""
-        was, now = read_metrics(before.text), read_metrics(after.text)
-        prefilled = risen(was, now, "llamacpp:prompt_tokens_total")
-        if prefilled is None:
-            return None
-        return Reading(prefilled=prefilled, sure="estimate", source="counters of /metrics")
+        prefilled = rises(before.text, after.text)("llamacpp:prompt_tokens_total")
+        return None if prefilled is None else counted(None, prefilled)
 
 
 PROBE = _LlamaCpp("llama.cpp", paths=("/props",), counters="/metrics", profile="llama.cpp")

@@ -7,8 +7,8 @@ the whole prompt together. Source: https://github.com/ddalcu/mlx-serve/blob/main
 from dataclasses import dataclass
 
 from cachediag.backends.asking import Response
-from cachediag.backends.kinds.probe import Plain, Reading, Recognised, Responses, owners
-from cachediag.backends.metrics import read_metrics, risen
+from cachediag.backends.kinds.probe import Plain, Reading, Recognised, Responses, counted, owners
+from cachediag.backends.metrics import rises
 
 __all__ = ["PROBE"]
 
@@ -27,17 +27,12 @@ class _MlxServe(Plain):
 
     def read_counters(self, before: Response, after: Response) -> Reading | None:
         """Tokens restored and computed; exact where one request ended between the readings."""
-        was, now = read_metrics(before.text), read_metrics(after.text)
-        cached = risen(was, now, "mlx_serve:prefix_cache_tokens_total")
+        rise = rises(before.text, after.text)
+        cached = rise("mlx_serve:prefix_cache_tokens_total")
         if cached is None:
             return None
-        alone = risen(was, now, "vllm:time_to_first_token_seconds_count") == 1
-        return Reading(
-            cached=cached,
-            prefilled=risen(was, now, "mlx_serve:prefill_tokens_total"),
-            sure="exact" if alone else "estimate",
-            source="counters of /metrics",
-        )
+        alone = rise("vllm:time_to_first_token_seconds_count") == 1
+        return counted(cached, rise("mlx_serve:prefill_tokens_total"), alone=alone)
 
 
 PROBE = _MlxServe(

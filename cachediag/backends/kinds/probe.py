@@ -17,6 +17,7 @@ __all__ = [
     "Recognised",
     "Responses",
     "Sure",
+    "counted",
     "dig",
     "owners",
     "usage_reading",
@@ -135,6 +136,8 @@ class Plain:
     messages_sure: Sure = "exact"
     owner: str | None = None
     """What `owned_by` says in its list of models."""
+    version_at: tuple[str, ...] = ()
+    """Where its version stands: the path of a document, and the keys in it."""
     profile: str = "generic"
     engine: str | None = field(default=None)
 
@@ -142,7 +145,8 @@ class Plain:
         """By `owned_by` in the list of models."""
         if self.owner is None or self.owner not in owners(responses):
             return None
-        return self.recognised(f'"owned_by": "{self.owner}" in /v1/models')
+        found = version(dig(responses, *self.version_at)) if self.version_at else None
+        return self.recognised(f'"owned_by": "{self.owner}" in /v1/models', found)
 
     def recognised(
         self, evidence: str, found: str | None = None, sure: Sure = "exact"
@@ -174,6 +178,22 @@ class Plain:
     def read_log(self, text: str) -> Reading | None:  # noqa: ARG002
         """Nothing."""
         return None
+
+
+def counted(cached: int | None, prefilled: int | None = None, *, alone: bool = False) -> Reading:
+    """What the counters at `/metrics` tell.
+
+    Args:
+        cached: tokens taken out of a cache between the readings.
+        prefilled: tokens that were not.
+        alone: they count one request and no other.
+    """
+    return Reading(
+        cached=cached,
+        prefilled=prefilled,
+        sure="exact" if alone else "estimate",
+        source="counters of /metrics",
+    )
 
 
 _SOURCES: dict[Endpoint, str] = {

@@ -8,8 +8,16 @@ https://github.com/raullenchai/Rapid-MLX (`rapid_mlx_build_info{version,model}`,
 from dataclasses import dataclass
 
 from cachediag.backends.asking import Response
-from cachediag.backends.kinds.probe import Plain, Reading, Recognised, Responses, owners, version
-from cachediag.backends.metrics import label, read_metrics, risen
+from cachediag.backends.kinds.probe import (
+    Plain,
+    Reading,
+    Recognised,
+    Responses,
+    counted,
+    owners,
+    version,
+)
+from cachediag.backends.metrics import label, rises
 
 __all__ = ["PROBE"]
 
@@ -31,16 +39,12 @@ class _RapidMlx(Plain):
 
     def read_counters(self, before: Response, after: Response) -> Reading | None:
         """Tokens saved; exact where one lookup was counted."""
-        was, now = read_metrics(before.text), read_metrics(after.text)
-        saved = risen(was, now, f"{_CACHE}_tokens_saved_total")
+        rise = rises(before.text, after.text)
+        saved = rise(f"{_CACHE}_tokens_saved_total")
         if saved is None:
             return None
-        lookups = [risen(was, now, f"{_CACHE}_{name}_total") or 0 for name in ("hits", "misses")]
-        return Reading(
-            cached=saved,
-            sure="exact" if sum(lookups) == 1 else "estimate",
-            source="counters of /metrics",
-        )
+        lookups = [rise(f"{_CACHE}_{name}_total") or 0 for name in ("hits", "misses")]
+        return counted(saved, alone=sum(lookups) == 1)
 
 
 PROBE = _RapidMlx("rapid-mlx", paths=("/metrics",), counters="/metrics", owner="rapid-mlx")

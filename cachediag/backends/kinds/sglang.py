@@ -7,43 +7,23 @@ https://mintlify.com/sgl-project/sglang/observability/metrics (`sglang:cached_to
 from dataclasses import dataclass
 
 from cachediag.backends.asking import Response
-from cachediag.backends.kinds.probe import (
-    Plain,
-    Reading,
-    Recognised,
-    Responses,
-    dig,
-    owners,
-    version,
-)
-from cachediag.backends.metrics import read_metrics, risen
+from cachediag.backends.kinds.probe import Plain, Reading, counted
+from cachediag.backends.metrics import rises
 
 __all__ = ["PROBE"]
 
 
 @dataclass(frozen=True, slots=True)
 class _Sglang(Plain):
-    def recognise(self, responses: Responses) -> Recognised | None:
-        """By `owned_by`; the version stands in `/get_server_info`."""
-        if "sglang" not in owners(responses):
-            return None
-        found = version(dig(responses, "/get_server_info", "version"))
-        return self.recognised('"owned_by": "sglang" in /v1/models', found)
-
     def read_counters(self, before: Response, after: Response) -> Reading | None:
         """Tokens found in the tree; exact where one request was counted."""
-        was, now = read_metrics(before.text), read_metrics(after.text)
-        cached = risen(was, now, "sglang:cached_tokens_total")
-        prompt = risen(was, now, "sglang:prompt_tokens_total")
+        rise = rises(before.text, after.text)
+        cached = rise("sglang:cached_tokens_total")
+        prompt = rise("sglang:prompt_tokens_total")
         if cached is None:
             return None
-        alone = risen(was, now, "sglang:num_requests_total") == 1
-        return Reading(
-            cached=cached,
-            prefilled=prompt - cached if prompt is not None and prompt >= cached else None,
-            sure="exact" if alone else "estimate",
-            source="counters of /metrics",
-        )
+        prefilled = prompt - cached if prompt is not None and prompt >= cached else None
+        return counted(cached, prefilled, alone=rise("sglang:num_requests_total") == 1)
 
 
 PROBE = _Sglang(
@@ -51,5 +31,7 @@ PROBE = _Sglang(
     paths=("/get_server_info",),
     counters="/metrics",
     messages="inclusive",
+    owner="sglang",
+    version_at=("/get_server_info", "version"),
     engine="sglang",
 )
