@@ -23,7 +23,7 @@ from cachediag.capture import ca
 from cachediag.capture.redact import scrub
 from cachediag.errors import UsageError
 
-__all__ = ["Forward", "Proxy", "Reverse", "is_loopback", "running_proxy"]
+__all__ = ["Forward", "Proxy", "Reverse", "free_ports", "is_loopback", "running_proxy"]
 
 _START_SECONDS = 60.0
 _STOP_SECONDS = 90.0
@@ -187,7 +187,7 @@ def _listeners(target: Reverse | Forward, host: str, port: int) -> list[_Listene
     else:
         modes = [(f"upstream:{_without_userinfo(target.via)}" if target.via else "regular", "")]
     # mitmproxy refuses two modes on the same port even where that is 0, for "any".
-    ports = _free_ports(address, len(modes))
+    ports = free_ports(address, len(modes))
     if port:
         ports[0] = port
     return [
@@ -201,7 +201,8 @@ def _without_userinfo(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
-def _free_ports(address: str, count: int) -> list[int]:
+def free_ports(address: str, count: int) -> list[int]:
+    """Find ports of an address that nothing listens on now, all of them different."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with contextlib.ExitStack() as stack:
         sockets = [

@@ -1,16 +1,15 @@
 """Running a server by a command of the user's, as long as it is needed."""
 
-import os
 import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from cachediag.backends.asking import get
-from cachediag.backends.sandbox.server import free_port
+from cachediag.backends.processes import end_group, last_line
+from cachediag.capture.proxy import free_ports
 from cachediag.errors import UpstreamError, UsageError
 
 __all__ = ["PORT", "interpreter", "serving"]
@@ -66,7 +65,7 @@ def serving(
         UsageError: there is no such command.
         UpstreamError: it ends, or does not answer in time.
     """
-    port = free_port()
+    (port,) = free_ports("127.0.0.1", 1)
     words = [word.replace(PORT, str(port)) for word in command]
     try:
         with log.open("wb") as output:
@@ -89,7 +88,7 @@ def serving(
         _await(process, url, log, start_seconds)
         yield url
     finally:
-        _end(process)
+        end_group(process, _END_SECONDS)
 
 
 def _await(process: "subprocess.Popen[bytes]", url: str, log: Path, start_seconds: float) -> None:
@@ -98,10 +97,10 @@ def _await(process: "subprocess.Popen[bytes]", url: str, log: Path, start_second
         if any(_is_ready(url, path) for path in ("/health", "/v1/models")):
             return
         time.sleep(0.2)
-    said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    said = last_line(log) or "nothing"
     what = "ended" if process.poll() is not None else "does not answer"
     raise UpstreamError(
-        f"the server {what}; the last that it said: {said[-1][:200] if said else 'nothing'}",
+        f"the server {what}; the last that it said: {said}",
         where=str(process.args[0]) if isinstance(process.args, list) else None,
         remedy="Run the command by itself to see what is wrong.",
     )
@@ -110,12 +109,3 @@ def _await(process: "subprocess.Popen[bytes]", url: str, log: Path, start_second
 def _is_ready(url: str, path: str) -> bool:
     answer = get(url, path)
     return answer is not None and answer.status == 200
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    for how in (signal.SIGTERM, signal.SIGKILL):
-        # The group may outlive its leader.
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, how)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(_END_SECONDS)

@@ -76,11 +76,11 @@ def test_a_chosen_port_is_taken_and_one_in_use_is_refused(serve, confdir):
 
 
 def test_a_free_port_that_someone_else_takes_is_tried_again(serve, confdir, monkeypatch):
-    free_ports = proxy_module._free_ports
+    free_ports = proxy_module.free_ports
     with socket.create_server(("127.0.0.1", 0)) as taken:
         choices = [[taken.getsockname()[1]]]
         monkeypatch.setattr(
-            proxy_module, "_free_ports", lambda *a: choices.pop() if choices else free_ports(*a)
+            proxy_module, "free_ports", lambda *a: choices.pop() if choices else free_ports(*a)
         )
         server = serve(answer_with(b"one"))
         with running_proxy(Reverse((server.url,)), addons=[], confdir=confdir) as proxy:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from cachediag.backends.sandbox.server import free_port
+from cachediag.capture.proxy import free_ports
 from tests.live import clients
 
 __all__ = ["KEY", "Carrier", "asgi_server", "claude_code_router", "litellm_proxy", "mitmdump"]
@@ -67,7 +67,7 @@ _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 def claude_code_router(home: Path, script: Path, upstream: str) -> Iterator[Carrier]:
     """Claude Code Router, with a provider that takes what Claude Code sends."""
     ccr = clients._npm_command("@musistudio/claude-code-router", _CCR, "ccr", ask="-v")
-    port = free_port()
+    (port,) = free_ports("127.0.0.1", 1)
     provider = {
         "name": "local",
         "api_base_url": f"{upstream}/v1/messages",
@@ -95,7 +95,7 @@ def claude_code_router(home: Path, script: Path, upstream: str) -> Iterator[Carr
 def litellm_proxy(home: Path, script: Path, upstream: str) -> Iterator[Carrier]:
     """LiteLLM's proxy, with a model for each protocol and the pass-through to Anthropic."""
     python = _environment(f"litellm-{_LITELLM}", f"litellm[proxy]=={_LITELLM}")
-    port = free_port()
+    (port,) = free_ports("127.0.0.1", 1)
     config = {
         "model_list": [
             {
@@ -134,7 +134,7 @@ def litellm_proxy(home: Path, script: Path, upstream: str) -> Iterator[Carrier]:
 def asgi_server(home: Path, script: Path, kept: Path, pause: float) -> Iterator[Carrier]:
     """uvicorn, with a small application behind the middleware that keeps what it is sent."""
     python = _environment("mitmproxy-uvicorn", "mitmproxy>=11.0.2", "uvicorn")
-    port = free_port()
+    (port,) = free_ports("127.0.0.1", 1)
     words: Words = [python, "-m", "uvicorn", "exports_app:app", "--app-dir", _APP.parent]
     words += ["--host", "127.0.0.1", "--port", str(port)]
     more = {
@@ -150,7 +150,7 @@ def asgi_server(home: Path, script: Path, kept: Path, pause: float) -> Iterator[
 def mitmdump(home: Path, script: Path, upstream: str) -> Iterator[Carrier]:
     """mitmdump as a reverse proxy."""
     python = _environment("mitmproxy-uvicorn", "mitmproxy>=11.0.2", "uvicorn")
-    port = free_port()
+    (port,) = free_ports("127.0.0.1", 1)
     start = "from mitmproxy.tools.main import mitmdump; mitmdump()"
     words: Words = [python, "-c", start, "--mode", f"reverse:{upstream}", "-s", script]
     words += ["--listen-host", "127.0.0.1", "--listen-port", str(port)]

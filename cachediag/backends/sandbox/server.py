@@ -1,33 +1,30 @@
 """Running a server of the sandbox, on a free port of the loopback interface, and ending it."""
 
-import os
 import shutil
-import signal
-import socket
 import subprocess
 import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPException
 from pathlib import Path
 from typing import Final
 
+from cachediag.backends.asking import get
+from cachediag.backends.processes import end_group, last_line
 from cachediag.backends.sandbox.engines import Engine, checked
 from cachediag.backends.sandbox.install import python, site
 from cachediag.backends.sandbox.model import Kind, model
 from cachediag.backends.sandbox.place import Sandbox
+from cachediag.capture.proxy import free_ports
 from cachediag.errors import UpstreamError
 
-__all__ = ["Running", "free_port", "running"]
+__all__ = ["Running", "running"]
 
 _START_SECONDS: Final = 120.0
 _END_SECONDS: Final = 5.0
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 _FAILED = "failed.log"
-_direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +86,7 @@ def running(
     weights = model(sandbox, kind)
     words, name = _words(engine, release, weights, served_as)
     with _home(sandbox, home) as own:
-        port = free_port()
+        (port,) = free_ports("127.0.0.1", 1)
         log = own / "server.log"
         command = [str(interpreter), str(_LAUNCHER), engine, *words, "--host", "127.0.0.1"]
         sandbox.tell(f"starting {engine} {release}")
@@ -108,7 +105,9 @@ def running(
             _await(sandbox, process, url, log, f"{engine} {release}")
             yield Running(url, name, engine, release, package, log, own, process.pid)
         finally:
-            _end(process)
+            end_group(process, _END_SECONDS)
+            if process.stdin is not None:
+                process.stdin.close()
 
 
 def _words(engine: Engine, release: str, weights: Path, served_as: str) -> tuple[list[str], str]:
@@ -168,9 +167,9 @@ def _await(
     started = time.monotonic()
     told = 0
     while process.poll() is None:
-        with suppress(OSError, HTTPException), _direct.open(f"{url}/health", timeout=5) as answer:
-            if answer.status == 200:
-                return
+        answer = get(url, "/health", timeout=5)
+        if answer is not None and answer.status == 200:
+            return
         waited = time.monotonic() - started
         if waited > _START_SECONDS:
             break
@@ -180,8 +179,7 @@ def _await(
         time.sleep(0.1)
     kept = sandbox.root / _FAILED
     shutil.copyfile(log, kept)
-    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    said = lines[-1].strip()[:200] if lines else "it said nothing"
+    said = last_line(log) or "it said nothing"
     what = (
         "ended" if process.poll() is not None else f"did not answer within {_START_SECONDS:.0f} s"
     )
@@ -189,23 +187,3 @@ def _await(
         f"{name} {what} when it was to start: {said}",
         remedy=f"The whole of what it said: {kept}",
     )
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End the server and whatever it started, first by asking."""
-    for how in (signal.SIGTERM, signal.SIGKILL):
-        # The group may outlive its leader.
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, how)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(_END_SECONDS)
-    if process.stdin is not None:
-        process.stdin.close()
-
-
-def free_port() -> int:
-    """A port of the loopback interface that nothing listens on now."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
