@@ -15,8 +15,7 @@ from cachediag.cli.options import (
     ModelOption,
     ProfileOption,
     SessionArgument,
-    asked,
-    chosen,
+    choice_for,
     recorded,
     source,
 )
@@ -79,7 +78,6 @@ def analyze(  # noqa: PLR0917 - a parameter is an option
       cachediag analyze --profile mlx-lm --model ~/models/Qwen3-8B --format json
     """  # noqa: D301 - the backspace keeps the lines below as they are
     from cachediag.analysis.analyze import analyse, summarise
-    from cachediag.analysis.choice import choose
     from cachediag.analysis.whatif import what_if
     from cachediag.report import documents
     from cachediag.report.analysis import AnalysisReport
@@ -87,14 +85,7 @@ def analyze(  # noqa: PLR0917 - a parameter is an option
     collect_seldom()
     opened = source(session, incoming=incoming)
     known = recorded(opened, profile)
-    profile_spec, engine_spec = chosen(opened, profile, engine)
-    choice = choose(
-        asked(opened),
-        profile_spec=profile_spec,
-        model_spec=model,
-        tokenizer_spec=tokenizer,
-        engine_spec=engine_spec,
-    )
+    choice = choice_for(opened, profile, model, engine=engine, tokenizer=tokenizer)
     if watch:
         _watch(opened, choice, lane, format_)
         return

@@ -125,7 +125,7 @@ def _made_up(format_: Format) -> None:
 
 def _live(asked: "LiveDemo", format_: Format) -> None:
     from cachediag.backends.sandbox import MODEL_SPEC, Sandbox
-    from cachediag.cli.verify import showing
+    from cachediag.cli.verify import end, showing
     from cachediag.demo.live.found import find
     from cachediag.demo.live.outcome import EndReport, FoundReport, document, introduction
     from cachediag.demo.live.recorded import Told
@@ -156,12 +156,7 @@ def _live(asked: "LiveDemo", format_: Format) -> None:
         out().print(VerifyReport(made, experiment, outcome.ready.place.name))
         out().print()
         out().print(EndReport(_name(path), asked, sandbox.root))
-    if experiment.failure is not None:
-        raise experiment.failure
-    if experiment.interrupted:
-        raise typer.Exit(130)
-    if not made.kept:
-        raise typer.Exit(1)
+    end(experiment, made)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import typer
 from cachediag.cli.console import err
 
 if TYPE_CHECKING:
+    from cachediag.analysis.choice import Choice
     from cachediag.analysis.counting import Counting
     from cachediag.backends.recorded import Recorded
     from cachediag.model import Endpoint
@@ -21,6 +22,7 @@ __all__ = [
     "ProfileOption",
     "SessionArgument",
     "asked",
+    "choice_for",
     "chosen",
     "counting_for",
     "recorded",
@@ -128,6 +130,27 @@ def chosen(
     """The profile and the cache that count: those that were named, or else the backend's own."""
     known = recorded(opened, profile)
     return (profile, engine) if known is None else (known.profile, engine or known.engine)
+
+
+def choice_for(
+    opened: "Source",
+    profile: str | None,
+    model: str | None,
+    *,
+    engine: str | None = None,
+    tokenizer: str | None = None,
+) -> "Choice":
+    """What a session is analysed by; see `choose`, and `chosen` for what is not named."""
+    from cachediag.analysis.choice import choose
+
+    profile_spec, engine_spec = chosen(opened, profile, engine)
+    return choose(
+        asked(opened),
+        profile_spec=profile_spec,
+        model_spec=model,
+        tokenizer_spec=tokenizer,
+        engine_spec=engine_spec,
+    )
 
 
 def counting_for(opened: "Source", profile: str | None, model: str | None) -> "Counting":

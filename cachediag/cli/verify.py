@@ -22,11 +22,12 @@ from cachediag.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from cachediag.verify.experiment import Progress
+    from cachediag.verify.experiment import Experiment, Progress
     from cachediag.verify.plan import Plan
     from cachediag.verify.setup import Setup
+    from cachediag.verify.verdict import Verdict
 
-__all__ = ["showing", "verify"]
+__all__ = ["end", "showing", "verify"]
 
 
 def verify(  # noqa: PLR0917 - a parameter is an option
@@ -168,6 +169,11 @@ def verify(  # noqa: PLR0917 - a parameter is an option
         write(documents.dumps(document))
     else:
         out().print(VerifyReport(made, experiment, ready.place.name))
+    end(experiment, made)
+
+
+def end(experiment: "Experiment", made: "Verdict") -> None:
+    """End the command as the replay went, once what was measured has been told."""
     if experiment.failure is not None:
         raise experiment.failure
     if experiment.interrupted:

@@ -7,10 +7,8 @@ that is a symbolic link is written where it leads; the two stand beside the link
 """
 
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -18,6 +16,7 @@ from stat import S_IMODE
 
 from cachediag.errors import InputError
 from cachediag.fix import jsonc
+from cachediag.fix.files import replace_file
 from cachediag.model import Json
 
 __all__ = ["Changed", "Undone", "Variables", "Written", "read", "undo", "write"]
@@ -150,9 +149,9 @@ def write(
         if account.before is None:
             backup.unlink(missing_ok=True)
         else:
-            _replace(backup, account.before, mode)
+            replace_file(backup, account.before, mode)
         _write_account(path, {**account.variables, **wanted}, account.was_there, _digest(made))
-        _replace(path.resolve(), made, mode)
+        replace_file(path.resolve(), made, mode)
     changes = tuple(Changed(name, there.get(name), value) for name, value in wanted.items())
     return Written(path, changes, backup if account.was_there else None, jsonc.is_plain(made))
 
@@ -197,11 +196,11 @@ def undo(path: Path) -> Undone | None:
         cleaned, changes, kept = _cleaned(raw, account)
         is_exact = account.is_exact_for(raw)
         if not is_exact:
-            _replace(path.resolve(), cleaned, _mode(path))
+            replace_file(path.resolve(), cleaned, _mode(path))
         elif account.before is None:
             path.resolve().unlink()
         else:
-            _replace(path.resolve(), account.before, _mode(path))
+            replace_file(path.resolve(), account.before, _mode(path))
         _beside(path, "undo").unlink()
         _beside(path, "backup").unlink(missing_ok=True)
     return Undone(path, changes, is_exact, kept)
@@ -275,20 +274,6 @@ def _mode(path: Path) -> int:
     return S_IMODE(path.stat().st_mode) if path.exists() else _PRIVATE
 
 
-def _replace(path: Path, content: bytes, mode: int) -> None:
-    """Write a file in one step: a reader sees the old one or the new one."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            os.fchmod(file.fileno(), mode)
-            file.write(content)
-        Path(name).replace(path)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
-
-
 def _beside(path: Path, what: str) -> Path:
     return path.with_name(f"{path.name}.cachediag-{what}")
 
@@ -299,7 +284,7 @@ def _digest(raw: bytes) -> str:
 
 def _write_account(path: Path, variables: Mapping[str, str], was_there: bool, digest: str) -> None:
     told = {"variables": dict(variables), "was_there": was_there, "digest": digest}
-    _replace(_beside(path, "undo"), json.dumps(told, indent=2).encode() + b"\n", _PRIVATE)
+    replace_file(_beside(path, "undo"), json.dumps(told, indent=2).encode() + b"\n", _PRIVATE)
 
 
 def _read_account(path: Path) -> _Account | None:

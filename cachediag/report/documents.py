@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     # A pair needs no cache models.
     from cachediag.analysis.analysed import Analysed
     from cachediag.analysis.summary import Analysis, Cost
+    from cachediag.rules.rule import Rule
 
 __all__ = [
     "ROW",
@@ -24,6 +25,7 @@ __all__ = [
     "dumps",
     "exchange",
     "finding",
+    "named_rule",
     "pair",
     "session",
     "sessions",
@@ -36,6 +38,17 @@ def dumps(document: Json) -> str:
     Only ASCII, so that captured text reaches a terminal escaped, and a lone surrogate does too.
     """
     return json.dumps(document, indent=2) + "\n"
+
+
+def named_rule(rule: "Rule") -> dict[str, Json]:
+    """What tells one rule of a file from another, in every document that lists rules."""
+    return {
+        "id": rule.id,
+        "finding": rule.finding,
+        "action": rule.action,
+        "path": rule.path,
+        "enabled": rule.enabled,
+    }
 
 
 def finding(found: Finding) -> dict[str, Json]:

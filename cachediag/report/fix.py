@@ -10,6 +10,7 @@ from rich.text import Text
 
 from cachediag.fix.tally import Tally
 from cachediag.model import Json
+from cachediag.report import documents
 from cachediag.report.safe import printable
 from cachediag.report.style import DIM, GOOD, count, line
 from cachediag.rules.rule import RuleSet
@@ -106,12 +107,8 @@ def document(
         "changed_requests": tally.changed,
         "changed_bytes": tally.bytes,
         "rules": [
-            {
-                "id": rule.id,
-                "finding": rule.finding,
-                "action": rule.action,
-                "path": rule.path,
-                "enabled": rule.enabled,
+            documents.named_rule(rule)
+            | {
                 "requests": counts[rule.id].requests if rule.id in counts else 0,
                 "bytes": counts[rule.id].bytes if rule.id in counts else 0,
             }

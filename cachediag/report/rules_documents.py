@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 
 from cachediag.model import Json
+from cachediag.report import documents
 from cachediag.rules.check import Checked, RuleOutcome
 from cachediag.rules.checking.objection import Objection
 from cachediag.rules.checking.told import shortened
 from cachediag.rules.explain import Explained, ExplainedRule
-from cachediag.rules.rule import Rule
 
 __all__ = ["checked", "explained"]
 
@@ -63,18 +63,8 @@ def _pair(values: tuple[Json, Json]) -> dict[str, Json]:
     return {"before": values[0], "after": values[1]}
 
 
-def _named(rule: Rule) -> dict[str, Json]:
-    return {
-        "id": rule.id,
-        "finding": rule.finding,
-        "action": rule.action,
-        "path": rule.path,
-        "enabled": rule.enabled,
-    }
-
-
 def _outcome(outcome: RuleOutcome) -> dict[str, Json]:
-    return _named(outcome.rule) | {
+    return documents.named_rule(outcome.rule) | {
         "requests": outcome.requests,
         "places": outcome.places,
         "bytes": outcome.size,
@@ -120,7 +110,7 @@ def explained(made: Explained, session: str, file: str) -> dict[str, Json]:
 
 
 def _explained(each: ExplainedRule) -> dict[str, Json]:
-    return _named(each.rule) | {
+    return documents.named_rule(each.rule) | {
         "changes": [
             {
                 "path": shown.change.path,

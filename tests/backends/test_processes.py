@@ -46,5 +46,6 @@ def is_running(pid: int) -> bool:
     except ProcessLookupError:
         return False
     # One that has ended, and whose new parent has not looked, is there by name alone.
-    status = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
-    return not status.stdout.startswith("Z") and bool(status.stdout.strip())
+    command = ["ps", "-o", "stat=", "-p", str(pid)]
+    state = subprocess.run(command, check=False, capture_output=True, text=True).stdout.strip()
+    return bool(state) and not state.startswith("Z")

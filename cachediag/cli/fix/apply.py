@@ -7,7 +7,7 @@ import typer
 
 from cachediag.cli.console import err, out, write
 from cachediag.cli.options import Format, FormatOption, source
-from cachediag.cli.rules.given import given_files
+from cachediag.cli.rules.given import GivenArgument, given_files
 from cachediag.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,14 +21,7 @@ _USAGE = "Write: cachediag fix apply [SESSION] RULES.toml -o FILE"
 
 
 def apply(
-    given: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="[SESSION] RULES.toml",
-            help="A session, by default the newest recording, and a rule file.",
-            show_default=False,
-        ),
-    ],
+    given: GivenArgument,
     output: Annotated[
         Path | None,
         typer.Option(

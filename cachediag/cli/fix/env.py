@@ -14,8 +14,7 @@ from cachediag.cli.options import (
     ModelOption,
     ProfileOption,
     SessionArgument,
-    asked,
-    chosen,
+    choice_for,
     source,
 )
 from cachediag.errors import UsageError
@@ -101,15 +100,11 @@ def _found(
     session: str | None, profile: str | None, model: str | None, engine: str | None
 ) -> "tuple[str, Offers]":
     from cachediag.analysis.analyze import analyse
-    from cachediag.analysis.choice import choose
     from cachediag.fix.offers import offers
 
     # What a client can be told is about what it sends, not about what rules make of it.
     opened = source(session, incoming=True)
-    profile_spec, engine_spec = chosen(opened, profile, engine)
-    choice = choose(
-        asked(opened), profile_spec=profile_spec, model_spec=model, engine_spec=engine_spec
-    )
+    choice = choice_for(opened, profile, model, engine=engine)
     found = offers(analyse(opened.exchanges(), opened.exchange, choice), opened.exchange)
     return opened.name, found
 

@@ -11,11 +11,10 @@ from cachediag.cli.options import (
     FormatOption,
     ModelOption,
     ProfileOption,
-    asked,
-    chosen,
+    choice_for,
     source,
 )
-from cachediag.cli.rules.given import given_files
+from cachediag.cli.rules.given import GivenArgument, given_files
 from cachediag.errors import UsageError
 
 __all__ = ["check"]
@@ -24,14 +23,7 @@ _USAGE = "Write: cachediag rules check [SESSION] RULES.toml"
 
 
 def check(
-    given: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="[SESSION] RULES.toml",
-            help="A recording, by default the newest, and the rule file.",
-            show_default=False,
-        ),
-    ],
+    given: GivenArgument,
     profile: ProfileOption = None,
     model: ModelOption = None,
     engine: Annotated[
@@ -55,7 +47,6 @@ def check(
     """  # noqa: D301 - the backspace keeps the lines below as they are
     from rich.progress import track
 
-    from cachediag.analysis.choice import choose
     from cachediag.report import documents, rules_documents
     from cachediag.report.rules import CheckReport
     from cachediag.rules.check import check as checked_rules
@@ -67,13 +58,7 @@ def check(
     ruleset = read_rules(words.file)
     collect_seldom()
     opened = source(words.session, incoming=True)
-    profile_spec, engine_spec = chosen(opened, profile or ruleset.profile, engine)
-    choice = choose(
-        asked(opened),
-        profile_spec=profile_spec,
-        model_spec=model or ruleset.model,
-        engine_spec=engine_spec,
-    )
+    choice = choice_for(opened, profile or ruleset.profile, model or ruleset.model, engine=engine)
     console, total = err(), sum(1 for _ in opened.infos())
     exchanges = track(
         opened.exchanges(),

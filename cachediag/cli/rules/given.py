@@ -2,11 +2,22 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+import typer
 
 from cachediag.errors import UsageError
 
-__all__ = ["Given", "given_files"]
+__all__ = ["Given", "GivenArgument", "given_files"]
+
+GivenArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[SESSION] RULES.toml",
+        help="A recording, by default the newest, and the rule file.",
+        show_default=False,
+    ),
+]
 
 
 class Given(NamedTuple):

@@ -11,8 +11,7 @@ from cachediag.cli.options import (
     ModelOption,
     ProfileOption,
     SessionArgument,
-    asked,
-    chosen,
+    choice_for,
     source,
 )
 from cachediag.errors import UsageError
@@ -48,7 +47,6 @@ def new(
     """  # noqa: D301 - the backspace keeps the lines below as they are
     from shlex import quote
 
-    from cachediag.analysis.choice import choose
     from cachediag.report.new_rules import NewRulesReport
     from cachediag.rules.file import write_rules
     from cachediag.rules.generate import generate
@@ -57,10 +55,7 @@ def new(
         raise UsageError("exists already", where=str(output), remedy="Give a new file: -o FILE")
     collect_seldom()
     opened = source(session, incoming=True)
-    profile_spec, engine_spec = chosen(opened, profile)
-    choice = choose(
-        asked(opened), profile_spec=profile_spec, model_spec=model, engine_spec=engine_spec
-    )
+    choice = choice_for(opened, profile, model)
     # Nothing is shown where there is no terminal.
     with err().status("looking for what breaks prefixes, and trying rules on the session"):
         made = generate(opened, choice, model)

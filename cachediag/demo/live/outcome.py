@@ -106,12 +106,8 @@ def document(verified: Mapping[str, Json], found: Found, client: str) -> dict[st
             for cause in found.causes
         ],
         "rules": [
-            {
-                "id": rule.id,
-                "finding": rule.finding,
-                "action": rule.action,
-                "path": rule.path,
-                "enabled": rule.enabled,
+            documents.named_rule(rule)
+            | {
                 "requests": rule.evidence.requests,
                 "tokens_saved": rule.evidence.tokens_saved,
             }

@@ -1,11 +1,11 @@
 """Carries out a plan: each file at once or not at all, and checked when it is written."""
 
-import os
 import shutil
-import tempfile
 from pathlib import Path
+from stat import S_IMODE
 
 from cachediag.errors import CachediagError
+from cachediag.fix.files import replace_file
 from cachediag.fix.patch.plan import Change, Plan
 
 __all__ = ["apply"]
@@ -42,17 +42,7 @@ def _make(change: Change, engine: Path) -> None:
         change.path.unlink()
         return
     change.path.parent.mkdir(exist_ok=True)
-    # A new file: the old one may be shared with an installer's cache by a hard link.
-    descriptor, name = tempfile.mkstemp(dir=change.path.parent, prefix=f".{change.path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(change.after)
-            file.flush()
-            os.fsync(file.fileno())
-        shutil.copymode(change.path if change.path.exists() else engine, name)
-        Path(name).replace(change.path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    like = change.path if change.path.exists() else engine
+    replace_file(change.path, change.after, S_IMODE(like.stat().st_mode))
     if change.path.read_bytes() != change.after:
         raise OSError("it does not read back as it was written")
