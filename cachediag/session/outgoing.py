@@ -1,54 +1,32 @@
 """A session as the server saw it: each request as it went on, not as the client sent it."""
 
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cachediag.model import Exchange, ExchangeInfo
-from cachediag.session.source import Source
+from cachediag.session.source import Wrapped
 
 __all__ = ["Outgoing", "sent_on"]
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(Wrapped):
     """A source whose requests are those that went on to the server.
 
     What a backend prefills is what reached it, so this is what is compared and analysed.
     """
-
-    source: Source
-    """The exchanges as they were recorded."""
-
-    @property
-    def name(self) -> str:
-        """What a report calls it."""
-        return self.source.name
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What the user must be told of how it was read."""
-        return self.source.notes
 
     @property
     def changed(self) -> int:
         """How many requests went on other than they came."""
         return sum(info.outgoing_size is not None for info in self.source.infos())
 
-    def infos(self) -> Iterable[ExchangeInfo]:
-        """Return all of each exchange but its bodies."""
-        return map(_info, self.source.infos())
+    def read(self, exchange: Exchange) -> Exchange:
+        """Give it with the request that reached the server."""
+        return sent_on(exchange)
 
-    def exchange(self, index: int) -> Exchange:
-        """Return one exchange.
-
-        Raises:
-            UsageError: there is none of that number.
-        """
-        return sent_on(self.source.exchange(index))
-
-    def exchanges(self) -> Iterator[Exchange]:
-        """Yield all exchanges in order."""
-        return map(sent_on, self.source.exchanges())
+    def read_info(self, info: ExchangeInfo) -> ExchangeInfo:
+        """Give it with the size of that request."""
+        return _info(info)
 
 
 def sent_on(exchange: Exchange) -> Exchange:

@@ -7,7 +7,7 @@ from typing import Protocol
 from cachediag.errors import UsageError
 from cachediag.model import Exchange, ExchangeInfo
 
-__all__ = ["MemorySource", "Source", "no_request", "numbered"]
+__all__ = ["MemorySource", "Source", "Wrapped", "no_request", "numbered"]
 
 
 class Source(Protocol):
@@ -65,6 +65,47 @@ class MemorySource:
     def exchanges(self) -> Iterator[Exchange]:
         """Yield all exchanges in order."""
         return iter(self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """Another source, read in another way: a kind of it says what becomes of each exchange."""
+
+    source: Source
+
+    @property
+    def name(self) -> str:
+        """What a report calls it."""
+        return self.source.name
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the user must be told of how it was read."""
+        return self.source.notes
+
+    def infos(self) -> Iterable[ExchangeInfo]:
+        """Return all of each exchange but its bodies."""
+        return map(self.read_info, self.source.infos())
+
+    def exchange(self, index: int) -> Exchange:
+        """Return one exchange.
+
+        Raises:
+            UsageError: there is none of that number.
+        """
+        return self.read(self.source.exchange(index))
+
+    def exchanges(self) -> Iterator[Exchange]:
+        """Yield all exchanges in order."""
+        return map(self.read, self.source.exchanges())
+
+    def read(self, exchange: Exchange) -> Exchange:
+        """Give what becomes of an exchange: nothing."""
+        return exchange
+
+    def read_info(self, info: ExchangeInfo) -> ExchangeInfo:
+        """Give what becomes of an exchange's description: nothing."""
+        return info
 
 
 def numbered(name: str, exchanges: Iterable[Exchange], notes: Iterable[str] = ()) -> MemorySource:

@@ -1,12 +1,12 @@
 """Proposals tried on the session that they were made from: does each remove its cause?"""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cachediag.analysis.choice import Choice
 from cachediag.errors import CachediagError
-from cachediag.model import Exchange, ExchangeInfo
+from cachediag.model import Exchange
 from cachediag.rules.check import check
 from cachediag.rules.checking.objection import Objection
 from cachediag.rules.engine.apply import apply_rules
@@ -15,55 +15,35 @@ from cachediag.rules.making.proposals.proposed import Proposed
 from cachediag.rules.making.values import Saved, Spot, collect, compared
 from cachediag.rules.protocols import protocol_of
 from cachediag.rules.rule import Rule, RuleSet
-from cachediag.session.source import Source
+from cachediag.session.source import Source, Wrapped
 
 __all__ = ["proved"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Ruled:
-    """A session as it would have been sent under some rules."""
+_NOT_GONE = "Tried on this session, it did not remove the cause"
+_MOST_ROUNDS = 4
 
-    source: Source
+
+@dataclass(frozen=True, slots=True)
+class _Ruled(Wrapped):
+    """A session as it would have been sent under some rules.
+
+    Read in order, so that the pins know each conversation's first values.
+    """
+
     rules: Sequence[Rule]
     pins: Pins
 
-    @property
-    def name(self) -> str:
-        """The session's name."""
-        return self.source.name
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """The session's notes."""
-        return self.source.notes
-
-    def infos(self) -> Iterable[ExchangeInfo]:
-        """Return all of each exchange but its bodies."""
-        return self.source.infos()
-
-    def exchange(self, index: int) -> Exchange:
-        """Return one exchange; the pins know its conversation's first values by then."""
-        return self._ruled(self.source.exchange(index))
-
-    def exchanges(self) -> Iterator[Exchange]:
-        """Yield all exchanges in order."""
-        return map(self._ruled, self.source.exchanges())
-
-    def _ruled(self, exchange: Exchange) -> Exchange:
+    def read(self, exchange: Exchange) -> Exchange:
+        """Apply the rules; a body that is no JSON goes on as it is."""
         protocol = protocol_of(exchange.info.endpoint, exchange.info.path)
         if protocol is None:
             return exchange
         try:
             made = apply_rules(exchange.request, protocol, self.rules, self.pins)
         except (CachediagError, ValueError):
-            # A body that is no JSON goes on as it is.
             return exchange
         return replace(exchange, request=made.body)
-
-
-_NOT_GONE = "Tried on this session, it did not remove the cause"
-_MOST_ROUNDS = 4
 
 
 def proved(proposals: Sequence[Proposed], source: Source, choice: Choice) -> tuple[Proposed, ...]:
