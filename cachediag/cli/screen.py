@@ -2,6 +2,7 @@
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -23,20 +24,24 @@ class Screen:
 
         self.arrow = symbols(err()).arrow
         self._waiting: list[str | ConsoleRenderable] | None = None
+        # Requests are told of on the writer's thread, and may be just as the client ends.
+        self._lock = threading.RLock()
 
     def say(self, *lines: "str | ConsoleRenderable") -> None:
         """Print lines, or keep them for later; a renderable has been made safe already."""
-        for line in lines:
-            safe = printable(line) if isinstance(line, str) else line
-            if self._waiting is not None:
-                self._waiting.append(safe)
-            else:
-                _print(safe)
+        with self._lock:
+            for line in lines:
+                safe = printable(line) if isinstance(line, str) else line
+                if self._waiting is not None:
+                    self._waiting.append(safe)
+                else:
+                    _print(safe)
 
     def hold(self, *, held: bool) -> None:
         """Begin or cease to keep lines for later."""
-        waiting, self._waiting = self._waiting, [] if held else None
-        self.say(*(waiting or ()))
+        with self._lock:
+            waiting, self._waiting = self._waiting, [] if held else None
+            self.say(*(waiting or ()))
 
     def warn(self, message: str) -> None:
         """Tell of something that does not stop the traffic."""
