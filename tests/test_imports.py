@@ -14,7 +14,7 @@ PACKAGE = ROOT / "cachediag"
 LEFT_OF_ALL = ("model", "errors", "heads", "findings")
 ROAD = (
     *("protocol", "session", "capture", "render", "tokens", "compare", "analysis", "rules"),
-    *("backends", "fix", "verify", "report", "demo", "cli"),
+    *("backends", "fix", "verify", "lint", "simulate", "batch", "report", "demo", "cli"),
 )
 HEAVY = ("mitmproxy", "deepdiff", "rich", "tiktoken")
 MAX_LINES = 400

@@ -1,0 +1,1 @@
+"""A fleet of servers, played: which router keeps how much of the prefix cache."""
