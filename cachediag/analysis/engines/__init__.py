@@ -30,6 +30,7 @@ from cachediag.analysis.engines.sglang import sglang
 from cachediag.analysis.engines.slots import SystemSlots
 from cachediag.analysis.engines.vllm import vllm
 from cachediag.analysis.engines.vllm_mlx import vllm_mlx
+from cachediag.analysis.spec import entry, options
 from cachediag.errors import UsageError
 
 __all__ = [
@@ -104,25 +105,8 @@ def engine(spec: str) -> CacheModel:
     """
     head, _, rest = spec.partition(":")
     name, _, version = head.partition("@")
-    if name not in ENGINES:
-        raise UsageError(
-            f"no cache model is called {name!r}", remedy=f"Choose one of: {', '.join(ENGINES)}."
-        )
-    build = ENGINES[name]
-    known = list(inspect.signature(build).parameters)
+    build = entry(ENGINES, "cache model", name)
     versions = [version] if version else []
-    if versions and "version" not in known:
+    if versions and "version" not in inspect.signature(build).parameters:
         raise UsageError(f"{name} has no versions", remedy=f"Write {name!r} alone.")
-    known = [option for option in known if option != "version"]
-    options = dict(_option(name, known, part) for part in rest.split(",") if part)
-    return build(*versions, **options)
-
-
-def _option(name: str, known: list[str], text: str) -> tuple[str, int]:
-    key, _, value = text.partition("=")
-    if key not in known:
-        remedy = f"It has: {', '.join(known)}." if known else "It has no options."
-        raise UsageError(f"{name} has no option {key!r}", remedy=remedy)
-    if not value.isdecimal():
-        raise UsageError(f"{key} of {name} must be a number, not {value!r}")
-    return key, int(value)
+    return build(*versions, **options(name, build, rest))
