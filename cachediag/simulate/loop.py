@@ -46,15 +46,16 @@ def play(
     fleet = _Fleet(workload, server, policy, replicas, changes)
     policy.prepare(workload.scale, seed)
     ttft, total = array("d"), array("d")
+    late = server.latency
     first = arrivals.at
     now = 0.0
     while fleet.outstanding or arrivals.at < math.inf:
         if fleet.at <= arrivals.at:
             now = fleet.at
             for ended in fleet.proceed():
-                ttft.append(ended.ttft)
-                total.append(ended.total)
-                arrivals.follow(ended.request, now)
+                ttft.append(ended.ttft + late)
+                total.append(ended.total + late)
+                arrivals.follow(ended.request, now + late)
         else:
             now = arrivals.at
             fleet.send(arrivals.take(), now)

@@ -102,6 +102,9 @@ class Server:
     """Generated tokens a second of a request, as long as few run."""
     batch_rate: float
     """Generated tokens a second of all requests together, at most."""
+    latency: float = 0.0
+    """Seconds of each request that keep no replica busy: the way there and back, reading the body,
+    waiting for the running step to end. Both its times have them in them."""
     concurrency: int = 256
     """Requests that run at once; more of them wait."""
     capacity: int | None = None
