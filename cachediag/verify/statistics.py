@@ -1,4 +1,7 @@
-"""Medians with intervals, and what two fixes do alone and together."""
+"""Medians with intervals, and what two fixes do alone and together.
+
+Intervals are by bootstrap: percentiles over resampled measurements.
+"""
 
 import math
 import random
@@ -15,7 +18,7 @@ Samples = Sequence[float]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure and its 95 % interval, by bootstrap: percentiles over resampled measurements."""
+    """A figure and its 95 % interval."""
 
     value: float
     low: float
