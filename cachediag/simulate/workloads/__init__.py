@@ -1,0 +1,3 @@
+"""Where requests come from: recorded sessions, traces, and seeded generators."""
+
+__all__: list[str] = []

@@ -1,0 +1,122 @@
+"""Made-up requests that share a long prefix: one system prompt, or some, with short questions."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate, islice
+
+from cachediag.errors import UsageError
+from cachediag.simulate.model import Request, Scale, Workload
+from cachediag.simulate.workloads.amounts import Amount, counts, described
+from cachediag.simulate.workloads.arrivals import check_load, poisson, source
+
+__all__ = ["SharedPrefix"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedPrefix:
+    """Requests that each begin with one of a few prefixes and go on with text of their own.
+
+    With `rate` they come as a Poisson process. With `clients` that many clients each send a
+    request, wait for its end and send the next; the requests are the same, whoever sends them.
+
+    Raises:
+        UsageError: a value makes no sense.
+    """
+
+    requests: int
+    """How many there are in all."""
+    prefix_tokens: int = 8_000
+    """Tokens of each prefix."""
+    prefixes: int = 1
+    """Different prefixes."""
+    zipf: float = 0.0
+    """How unequally they are liked: the n-th is asked for 1/n**zipf times as often as the first.
+    0 for all alike; at 1 or more the first is hot."""
+    suffix_tokens: Amount = 200
+    """Tokens behind the prefix, which no other request has."""
+    output_tokens: Amount = 200
+    """Tokens generated."""
+    rate: float | None = None
+    """Requests a second, on the average."""
+    clients: int | None = None
+    """Clients that send one request after another. Either this or `rate`."""
+    ramp: float = 0.0
+    """Seconds over which the clients begin, one after another; at 0 all at once."""
+    block: int = 16
+    """Tokens of a block."""
+    characters: float = 4.0
+    """Characters, and bytes, of a token on the average: for routers that count in them."""
+
+    def __post_init__(self) -> None:
+        check_load(self.rate, self.clients, self.ramp)
+        least = {"requests": 1, "prefix_tokens": 0, "prefixes": 1, "block": 1, "zipf": 0}
+        for name, low in least.items():
+            if not getattr(self, name) >= low:
+                raise UsageError(f"{name} must be {low} or more, not {getattr(self, name)}")
+        if not self.characters > 0:
+            raise UsageError(f"characters must be above 0, not {self.characters:g}")
+
+    def workload(self) -> Workload:
+        """The requests, made as they are asked for."""
+        return Workload(
+            "shared-prefix", Scale(self.block, self.characters), self._requests, self._assumed()
+        )
+
+    def _assumed(self) -> tuple[str, ...]:
+        return (
+            f"{self.prefixes:,} prefixes of {self.prefix_tokens:,} tokens, liked by a Zipf "
+            f"exponent of {self.zipf:g}",
+            f"behind it {described(self.suffix_tokens)} tokens of its own a request, and "
+            f"{described(self.output_tokens)} tokens generated",
+            "each request is a conversation of its own; no reply is sent again",
+        )
+
+    def _requests(self, seed: int) -> Iterator[Request]:
+        if self.rate is not None:
+            yield from self._made(seed, poisson(self.rate, seed), 0, None)
+            return
+        clients = min(self.clients or 1, self.requests)
+        times = (number * self.ramp / clients for number in range(self.requests))
+        # What is asked for next is whatever comes next, whichever client asks.
+        made = self._made(seed, times, self.requests - clients, lambda: next(made))
+        yield from tuple(islice(made, clients))
+
+    def _made(
+        self,
+        seed: int,
+        times: Iterator[float],
+        followed: int,
+        then: Callable[[], Request] | None,
+    ) -> Iterator[Request]:
+        """All requests in turn; the first `followed` of them make another when they have ended."""
+        draw = source(seed, "requests")
+        suffix, output = counts(self.suffix_tokens, draw), counts(self.output_tokens, draw)
+        cumulated = list(accumulate((n + 1) ** -self.zipf for n in range(self.prefixes)))
+        total, last = cumulated[-1], self.prefixes - 1
+        block, whole = self.block, self.prefix_tokens // self.block
+        heads: dict[int, tuple[int, ...]] = {}
+        free = self.prefixes * whole
+        for number in range(self.requests):
+            chosen = bisect_right(cumulated, draw.random() * total, hi=last)
+            head = heads.get(chosen)
+            if head is None:
+                head = heads[chosen] = tuple(range(chosen * whole, (chosen + 1) * whole))
+            tokens, generated = self.prefix_tokens + suffix(), output()
+            # The last token is generated and never fed.
+            end = free + (tokens + generated - 1) // block - whole
+            kept = head + tuple(range(free, end))
+            blocks = kept[: tokens // block]
+            free = end
+            if tokens % block:
+                blocks += (free,)
+                free += 1
+            yield Request(
+                arrival=next(times),
+                session=str(number),
+                blocks=blocks,
+                input_tokens=tokens,
+                output_tokens=generated,
+                kept=kept,
+                then=then if number < followed else None,
+            )
