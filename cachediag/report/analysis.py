@@ -24,7 +24,7 @@ _POLICY = "the engine keeps no more"
 
 def rows_head(options: Console | ConsoleOptions) -> Text:
     """The heading of the list of requests."""
-    reused, avoidable, new = _shades(options)
+    reused, avoidable, new = symbols(options).shades
     bar = f"{reused} reused {avoidable} again {new} new"
     return line((f"{'#':>3}  {'lane':<9}  {'kind':<10}  {'prompt':>7}  {bar:<{_BAR}}  cause", DIM))
 
@@ -38,15 +38,11 @@ def request_row(request: Analysed, options: Console | ConsoleOptions) -> Text:
     return line(head, _bar(request, options), "  ", _cause(request, options))
 
 
-def _shades(options: Console | ConsoleOptions) -> tuple[str, str, str]:
-    return ("█", "▒", "░") if options.encoding.lower().startswith("utf") else ("#", "x", ".")
-
-
 def _bar(request: Analysed, options: Console | ConsoleOptions) -> Text:
     total = request.prompt_tokens
     if not total:
         return Text(" " * _BAR)
-    reused, avoidable, new = _shades(options)
+    reused, avoidable, new = symbols(options).shades
     first = round(_BAR * request.reused_tokens / total)
     second = round(_BAR * (request.reused_tokens + request.avoidable_tokens) / total) - first
     return Text.assemble(

@@ -34,12 +34,17 @@ class Symbols:
     cost: str = "!"
     arrow: str = "→"
     ellipsis: str = "…"
+    plus_minus: str = "±"
+    shades: tuple[str, str, str] = ("█", "▒", "░")
+    """Of the parts of a bar, the first to last."""
 
 
 def symbols(options: ConsoleOptions | Console) -> Symbols:
     """The signs that the terminal's encoding can show."""
     encoding = options.encoding.lower()
-    return Symbols() if encoding.startswith("utf") else Symbols("x", "!", "->", "...")
+    if encoding.startswith("utf"):
+        return Symbols()
+    return Symbols("x", "!", "->", "...", "+-", ("#", "x", "."))
 
 
 def count(number: int, noun: str) -> str:
