@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.figure import Figure
 from cachediag.analysis.analyze import analyse, summarise
 from cachediag.analysis.choice import choose
-from cachediag.cli.collecting import collect_seldom
+from cachediag.collecting import collect_seldom
 from cachediag.model import Exchange, ExchangeInfo
 
 __all__ = ["measure"]

@@ -12,7 +12,7 @@ from cachediag.analysis.choice import Choice
 from cachediag.analysis.engines import Served, price
 from cachediag.analysis.engines.hosted import money
 
-__all__ = ["Analysis", "CauseCost", "summarise"]
+__all__ = ["Analysis", "CauseCost", "general_path", "summarise"]
 
 # A rate that is taken from fewer tokens measures the start of the request, not the prefill.
 _LEAST_PREFILL = 512
@@ -179,12 +179,12 @@ def _ranked(requests: Iterable[Analysed], costs: Mapping[int, Cost]) -> tuple[Ca
         for code, path, tokens in request.blamed:
             share = tokens / request.avoidable_tokens
             usd = cost.avoidable_usd * share if cost else None
-            causes[code, _general(path)].append(CauseCost(code, path, 1, tokens, usd))
+            causes[code, general_path(path)].append(CauseCost(code, path, 1, tokens, usd))
     rows = [_together(path, rows) for (_, path), rows in causes.items()]
     return tuple(sorted(rows, key=lambda row: -row.tokens_lost))
 
 
-def _general(path: str | None) -> str | None:
+def general_path(path: str | None) -> str | None:
     """A path that is the same in every message: the talk grows, and a cause moves on with it."""
     if path is None or not path.startswith(("messages[", "input[")):
         return path

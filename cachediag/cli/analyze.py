@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cachediag.cli.collecting import collect_seldom
 from cachediag.cli.console import err, out, write
 from cachediag.cli.options import (
     IncomingOption,
@@ -19,6 +18,7 @@ from cachediag.cli.options import (
     recorded,
     source,
 )
+from cachediag.collecting import collect_seldom
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

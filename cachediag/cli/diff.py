@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cachediag.cli.collecting import collect_seldom
 from cachediag.cli.console import out, write
 from cachediag.cli.options import (
     Format,
@@ -16,6 +15,7 @@ from cachediag.cli.options import (
     counting_for,
     source,
 )
+from cachediag.collecting import collect_seldom
 from cachediag.errors import UsageError
 
 if TYPE_CHECKING:

@@ -108,28 +108,23 @@ def source(session: str | None, *, incoming: bool = False) -> "Source":
 
 def asked(opened: "Source") -> "Endpoint":
     """What the first request to a model calls."""
-    endpoints = (info.endpoint for info in opened.infos())
-    models = ("messages", "chat", "responses")
-    return next((each for each in endpoints if each in models), "messages")
+    from cachediag.backends import choosing
+
+    return choosing.asked(opened)
 
 
 def recorded(opened: "Source", profile: str | None) -> "Recorded | None":
     """The backend that a session was recorded from, where it counts: no other profile is named."""
-    from cachediag.backends.recorded import from_meta
-    from cachediag.session import Outgoing, Session
+    from cachediag.backends import choosing
 
-    session = opened.source if isinstance(opened, Outgoing) else opened
-    if profile is not None or not isinstance(session, Session):
-        return None
-    return from_meta(session.meta, asked(opened))
+    return choosing.recorded(opened, profile)
 
 
-def chosen(
-    opened: "Source", profile: str | None, engine: str | None = None
-) -> tuple[str | None, str | None]:
+def chosen(opened: "Source", profile: str | None) -> tuple[str | None, str | None]:
     """The profile and the cache that count: those that were named, or else the backend's own."""
-    known = recorded(opened, profile)
-    return (profile, engine) if known is None else (known.profile, engine or known.engine)
+    from cachediag.backends import choosing
+
+    return choosing.chosen(opened, profile)
 
 
 def choice_for(
@@ -140,21 +135,14 @@ def choice_for(
     engine: str | None = None,
     tokenizer: str | None = None,
 ) -> "Choice":
-    """What a session is analysed by; see `choose`, and `chosen` for what is not named."""
-    from cachediag.analysis.choice import choose
+    """What a session is analysed by."""
+    from cachediag.backends import choosing
 
-    profile_spec, engine_spec = chosen(opened, profile, engine)
-    return choose(
-        asked(opened),
-        profile_spec=profile_spec,
-        model_spec=model,
-        tokenizer_spec=tokenizer,
-        engine_spec=engine_spec,
-    )
+    return choosing.choice_for(opened, profile, model, engine=engine, tokenizer=tokenizer)
 
 
 def counting_for(opened: "Source", profile: str | None, model: str | None) -> "Counting":
     """What the tokens of a session are counted by."""
-    from cachediag.analysis.counting import counting
+    from cachediag.backends import choosing
 
-    return counting(asked(opened), chosen(opened, profile)[0], model)
+    return choosing.counting_for(opened, profile, model)

@@ -14,7 +14,7 @@ from cachediag.report.diff import title
 from cachediag.report.safe import printable
 from cachediag.report.style import BAD, DIM, GOOD, Paragraph, commands, count, line, symbols
 
-__all__ = ["AnalysisReport", "dollars", "request_row", "rows_head"]
+__all__ = ["AnalysisReport", "dollars", "duration", "request_row", "rows_head"]
 
 _BAR = 24
 # A smaller share is the template's own opening words.
@@ -128,7 +128,7 @@ class AnalysisReport:
             if a.costs:
                 cost = "unknown" if cause.usd is None else dollars(cause.usd)
             elif rate:
-                cost = _duration(cause.tokens_lost / rate)
+                cost = duration(cause.tokens_lost / rate)
             yield line(
                 f"{named:<44}  {cause.requests:>8,}  {cause.tokens_lost:>12,}  {cost:>10}".rstrip()
             )
@@ -170,7 +170,7 @@ class AnalysisReport:
             return "Nothing was prefilled again that had been seen before."
         rate, costs = a.prefill_rate, []
         if rate:
-            costs.append(f"about {_duration(a.avoidable_tokens / rate)} of waiting")
+            costs.append(f"about {duration(a.avoidable_tokens / rate)} of waiting")
         if a.avoidable_usd is not None:
             costs.append(f"{dollars(a.avoidable_usd)} more than from the cache")
         cost = f": {' and '.join(costs)}" if costs else ""
@@ -234,6 +234,6 @@ def dollars(amount: float) -> str:
     return f"${amount:.4f}" if amount >= 0.0001 else "<$0.0001"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"

@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from cachediag.cli.collecting import collect_seldom
 from cachediag.cli.console import err, out, write
 from cachediag.cli.options import (
     Format,
@@ -15,6 +14,7 @@ from cachediag.cli.options import (
     source,
 )
 from cachediag.cli.rules.given import GivenArgument, given_files
+from cachediag.collecting import collect_seldom
 from cachediag.errors import UsageError
 
 __all__ = ["check"]

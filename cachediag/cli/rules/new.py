@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from cachediag.cli.collecting import collect_seldom
 from cachediag.cli.console import err, write
 from cachediag.cli.options import (
     ModelOption,
@@ -14,6 +13,7 @@ from cachediag.cli.options import (
     choice_for,
     source,
 )
+from cachediag.collecting import collect_seldom
 from cachediag.errors import UsageError
 
 __all__ = ["new"]

@@ -1,6 +1,6 @@
 import gc
 
-from cachediag.cli.collecting import collect_seldom
+from cachediag.collecting import collect_seldom
 
 
 def test_the_collector_looks_less_often_and_still_looks() -> None:
