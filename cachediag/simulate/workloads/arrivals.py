@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from cachediag.errors import UsageError
@@ -31,17 +31,19 @@ class Arrivals:
             if value is not None and not 0 < value < math.inf:
                 raise UsageError(f"the {name} of arrivals must be above 0, not {value:g}")
 
-    def times(self, recorded: Iterable[float], seed: int) -> Iterator[float]:
-        """The seconds at which requests arrive.
+    def clock(self, seed: int) -> Callable[[float], float]:
+        """What gives the seconds at which each request arrives, asked in the order of requests.
 
         Args:
-            recorded: the seconds at which they did, in order.
             seed: of the random times.
+
+        Returns:
+            A function of the seconds at which the request arrived when it was recorded.
         """
         if self.rate is None:
-            return (time / self.speed for time in recorded)
-        # As many as there are requests.
-        return (time for time, _ in zip(poisson(self.rate, seed), recorded, strict=False))
+            return lambda recorded: recorded / self.speed
+        times = poisson(self.rate, seed)
+        return lambda _: next(times)
 
 
 def arrivals(spec: str) -> Arrivals:

@@ -29,7 +29,10 @@ class SharedPrefix:
     prefix_tokens: int = 8_000
     """Tokens of each prefix."""
     prefixes: int = 1
-    """Different prefixes."""
+    """Different prefixes at a time."""
+    uses: int | None = None
+    """Requests that ask for a prefix before a new one takes its place, as documents come and go.
+    None for prefixes that stay."""
     zipf: float = 0.0
     """How unequally they are liked: the n-th is asked for 1/n**zipf times as often as the first.
     0 for all alike; at 1 or more the first is hot."""
@@ -50,9 +53,9 @@ class SharedPrefix:
 
     def __post_init__(self) -> None:
         check_load(self.rate, self.clients, self.ramp)
-        least = {"requests": 1, "prefix_tokens": 0, "prefixes": 1, "block": 1, "zipf": 0}
+        least = {"requests": 1, "prefix_tokens": 0, "prefixes": 1, "uses": 1, "block": 1, "zipf": 0}
         for name, low in least.items():
-            if not getattr(self, name) >= low:
+            if getattr(self, name) is not None and not getattr(self, name) >= low:
                 raise UsageError(f"{name} must be {low} or more, not {getattr(self, name)}")
         if not self.characters > 0:
             raise UsageError(f"characters must be above 0, not {self.characters:g}")
@@ -64,9 +67,10 @@ class SharedPrefix:
         )
 
     def _assumed(self) -> tuple[str, ...]:
+        lasts = "" if self.uses is None else f", each of them for {self.uses:,} requests"
         return (
             f"{self.prefixes:,} prefixes of {self.prefix_tokens:,} tokens, liked by a Zipf "
-            f"exponent of {self.zipf:g}",
+            f"exponent of {self.zipf:g}{lasts}",
             f"behind it {described(self.suffix_tokens)} tokens of its own a request, and "
             f"{described(self.output_tokens)} tokens generated",
             "each request is a conversation of its own; no reply is sent again",
