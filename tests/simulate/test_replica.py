@@ -1,0 +1,124 @@
+import math
+
+from cachediag.simulate.caches.blocks import AllBlocks
+from cachediag.simulate.model import Request, Server
+from cachediag.simulate.replica import Ended, ServingReplica
+from tests.simulate.prompts import request
+
+SERVER = Server(prefill_rate=4, decode_rate=8, batch_rate=8, concurrency=2)
+
+
+def replica(server: Server = SERVER) -> ServingReplica:
+    return ServingReplica(0, server, AllBlocks(4))
+
+
+def play(served: ServingReplica, *arriving: tuple[float, Request]) -> list[tuple[float, Ended]]:
+    """All that ends, with the time."""
+    ends = []
+    waiting = list(arriving)
+    while waiting or served.due < math.inf:
+        if waiting and waiting[0][0] < served.due:
+            at, asked = waiting.pop(0)
+            served.take(asked, at)
+        else:
+            at = served.due
+            ends += [(at, ended) for ended in served.proceed(at)]
+    return ends
+
+
+def test_a_prefill_holds_up_what_decodes() -> None:
+    """Prefill of 4 tokens a second; 8 tokens a second for all that decode.
+
+    | seconds | a: 4 + 9 tokens, from 0    | b: 4 + 5 tokens, from 1.5 |
+    |---------|----------------------------|---------------------------|
+    | 0–1     | prefilled: its first token |                           |
+    | 1–1.5   | 4 more, 4 to go            |                           |
+    | 1.5–2.5 | stands still               | prefilled, 4 to go        |
+    | 2.5–3.5 | 4 a second: 4 more, ended  | 4 more, ended             |
+    """
+    a, b = request("1", output_tokens=9), request("2", output_tokens=5)
+    served = replica()
+    assert play(served, (0.0, a), (1.5, b)) == [
+        (3.5, Ended(a, 1.0, 3.5)),
+        (3.5, Ended(b, 1.0, 2.0)),
+    ]
+    assert served.busy == 3.5
+
+
+def test_no_request_goes_faster_than_alone() -> None:
+    """16 tokens a second for all, 4 for each: two do not slow each other down."""
+    server = Server(prefill_rate=4, decode_rate=4, batch_rate=16)
+    a, b = request("1", output_tokens=9), request("2", output_tokens=9)
+    assert play(replica(server), (0.0, a), (0.5, b)) == [
+        (4.0, Ended(a, 1.0, 4.0)),
+        (4.0, Ended(b, 1.5, 3.5)),
+    ]
+
+
+def test_more_than_may_run_wait_first_come_first_served() -> None:
+    """Two may run; 8 tokens a second for both.
+
+    | seconds | a: 4 + 5 | b: 4 + 13         | c: 4 + 1  | d: 4 + 1   |
+    |---------|----------|-------------------|-----------|------------|
+    | 0–1     | prefill  | waits             | waits     | waits      |
+    | 1–2     | stands   | prefill           | waits     | waits      |
+    | 2–3     | 4, ended | 4, 8 to go        | waits     | waits      |
+    | 3–4     |          | stands            | prefilled | waits      |
+    | 4–5     |          | stands            |           | prefilled  |
+    | 5–6     |          | 8, ended          |           |            |
+    """
+    a, b = request("1", output_tokens=5), request("2", output_tokens=13)
+    c, d = request("3"), request("4")
+    served = replica()
+    assert play(served, (0.0, a), (0.0, b), (0.0, c), (0.0, d)) == [
+        (3.0, Ended(a, 1.0, 3.0)),
+        (4.0, Ended(c, 4.0, 4.0)),
+        (5.0, Ended(d, 5.0, 5.0)),
+        (6.0, Ended(b, 2.0, 6.0)),
+    ]
+
+
+def test_what_is_kept_is_not_prefilled() -> None:
+    """12 tokens of 16 are kept of the first prompt and its reply, which takes a block."""
+    a, b = request("12", kept="123"), request("1234")
+    served = replica()
+    assert play(served, (0.0, a), (2.0, b)) == [
+        (2.0, Ended(a, 2.0, 2.0)),
+        (3.0, Ended(b, 1.0, 1.0)),
+    ]
+    assert (served.reused_tokens, served.input_tokens) == (12, 24)
+    assert (served.blocks_reused, served.blocks) == (3, 6)
+
+
+def test_requests_of_no_output_end_with_their_prefill() -> None:
+    none, one = request("1", output_tokens=0), request("2", output_tokens=1)
+    assert play(replica(), (0.0, none), (0.0, one)) == [
+        (1.0, Ended(none, 1.0, 1.0)),
+        (2.0, Ended(one, 2.0, 2.0)),
+    ]
+
+
+def test_a_prompt_of_nothing_takes_no_time() -> None:
+    nothing = request("", output_tokens=0)
+    served = replica()
+    assert play(served, (1.0, nothing)) == [(1.0, Ended(nothing, 0.0, 0.0))]
+    assert served.busy == 0
+
+
+def test_a_router_sees_who_waits_and_for_how_many_tokens() -> None:
+    served = replica()
+    for at in (0.0, 0.25):
+        served.take(request("1", output_tokens=5), at)
+    assert (served.outstanding, served.waiting, served.tokens) == (2, 1, 18)
+    served.proceed(served.due)
+    assert (served.outstanding, served.waiting, served.tokens) == (2, 0, 18)
+    while served.due < math.inf:
+        served.proceed(served.due)
+    assert (served.outstanding, served.waiting, served.tokens) == (0, 0, 0)
+
+
+def test_idle_time_is_not_busy() -> None:
+    served = replica()
+    play(served, (0.0, request("1")), (5.0, request("2")), (6.0, request("3")))
+    assert served.busy == 3.0
+    assert served.taken == 3
