@@ -100,12 +100,17 @@ class SharedPrefix:
         total, last = cumulated[-1], self.prefixes - 1
         block, whole = self.block, self.prefix_tokens // self.block
         heads: dict[int, tuple[int, ...]] = {}
-        free = self.prefixes * whole
+        left: dict[int, int] = {}
+        free = 0
         for number in range(self.requests):
             chosen = bisect_right(cumulated, draw.random() * total, hi=last)
-            head = heads.get(chosen)
-            if head is None:
-                head = heads[chosen] = tuple(range(chosen * whole, (chosen + 1) * whole))
+            if chosen not in heads:
+                heads[chosen], free = tuple(range(free, free + whole)), free + whole
+                left[chosen] = self.uses or self.requests
+            head = heads[chosen]
+            left[chosen] -= 1
+            if not left[chosen]:
+                del heads[chosen]
             tokens, generated = self.prefix_tokens + suffix(), output()
             # The last token is generated and never fed.
             end = free + (tokens + generated - 1) // block - whole
