@@ -185,6 +185,9 @@ class Counting:
     def characters(self, text: str, token: int) -> int:
         return self.of.characters(text, token)
 
+    def vocabulary(self) -> list[bytes]:
+        return self.of.vocabulary()
+
 
 def test_only_new_text_is_encoded() -> None:
     counting = Counting(tokenizer("qwen2.5"))

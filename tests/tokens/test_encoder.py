@@ -46,6 +46,9 @@ class Counting:
     def characters(self, text: str, token: int) -> int:
         return self.of.characters(text, token)
 
+    def vocabulary(self) -> list[bytes]:
+        return self.of.vocabulary()
+
 
 @pytest.fixture(scope="module")
 def qwen() -> Tokenizer:

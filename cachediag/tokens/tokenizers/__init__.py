@@ -50,6 +50,10 @@ class Tokenizer(Protocol):
         """Characters of a text before one of its tokens; its length, where it has fewer tokens."""
         ...
 
+    def vocabulary(self) -> list[bytes]:
+        """What each id stands for, special tokens too; empty for an id that is none."""
+        ...
+
 
 TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {
     "qwen2": partial(qwen.load, "qwen2"),

@@ -9,6 +9,7 @@ import unicodedata
 from binascii import a2b_base64
 from bisect import bisect_right
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from cachediag.tokens.special import pattern
@@ -114,6 +115,17 @@ class BytePairs:
             token -= length
             count += len(part)
         return count
+
+    def vocabulary(self) -> list[bytes]:
+        """What each id stands for."""
+        tokens = [b""] * max(self._encoding.n_vocab, *[n + 1 for n in self.special.values()], 0)
+        for number in range(self._encoding.n_vocab):
+            # Ranks may have gaps.
+            with suppress(KeyError):
+                tokens[number] = self._encoding.decode_single_token_bytes(number)
+        for text, number in self.special.items():
+            tokens[number] = text.encode()
+        return tokens
 
     def _parts(self, text: str) -> list[str]:
         return [text] if self._pattern is None else self._pattern.split(text)

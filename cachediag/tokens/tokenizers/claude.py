@@ -54,6 +54,10 @@ class Claude:
             return len(text)
         return self._base.characters(text, int(token / self.scale))
 
+    def vocabulary(self) -> list[bytes]:
+        """Qwen's, which stands for one that is not public."""
+        return self._base.vocabulary()
+
 
 def load(model: str = "claude") -> Claude:
     """The estimate for a model by its name."""

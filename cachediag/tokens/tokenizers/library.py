@@ -9,6 +9,7 @@ import msgspec
 
 from cachediag.errors import InputError, UsageError
 from cachediag.model import Json
+from cachediag.tokens.tokenizers.spelling import spelled_out
 
 if TYPE_CHECKING:
     from tokenizers import Encoding
@@ -51,6 +52,7 @@ class Library:
             ) from None
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
+        self._added = [token["content"] for token in data["added_tokens"]]
         self.special = _places(data["added_tokens"])
 
     def encode(self, text: str) -> list[int]:
@@ -62,6 +64,10 @@ class Library:
         """Characters of a text before one of its tokens."""
         offsets = self._encoded(text).offsets
         return offsets[token][0] if token < len(offsets) else len(text)
+
+    def vocabulary(self) -> list[bytes]:
+        """What each id stands for, read back from the way in which the file spells bytes."""
+        return spelled_out(self._tokenizer.get_vocab(), set(self._added))
 
     def _encoded(self, text: str) -> "Encoding":
         try:
