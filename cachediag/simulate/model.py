@@ -156,6 +156,11 @@ class Replica(Protocol):
         ...
 
     @property
+    def prefilling(self) -> bool:
+        """Whether the prefill of one of them has begun and not ended."""
+        ...
+
+    @property
     def tokens(self) -> int:
         """Tokens of all outstanding requests: prompts, and what is generated so far or to be."""
         ...

@@ -69,6 +69,11 @@ class ServingReplica:
         """Requests that have not begun their prefill."""
         return len(self._queue)
 
+    @property
+    def prefilling(self) -> bool:
+        """Whether a prompt is in prefill."""
+        return self._prefilling is not None
+
     def take(self, request: Request, now: float) -> None:
         """Take a request that has just arrived."""
         if not self.outstanding:
