@@ -14,6 +14,7 @@ from cachediag.cli import (
     explain,
     fix,
     import_,
+    lint,
     record,
     rules,
     sessions,
@@ -62,6 +63,7 @@ app.command("analyze")(analyze.analyze)
 app.add_typer(rules.app)
 app.add_typer(fix.app)
 app.command("verify")(verify.verify)
+app.command("lint")(lint.lint)
 app.command("demo")(demo.demo)
 app.command("explain")(explain.explain)
 app.command("doctor")(doctor.doctor)
