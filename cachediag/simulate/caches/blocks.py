@@ -4,24 +4,28 @@ A prompt's blocks are kept from the beginning of its prefill on. No other prompt
 prefilled until that has ended, so only a router that looks into the cache meanwhile could tell the
 difference. The blocks of the reply are kept from its end on. The limit is that of the cache alone:
 running requests take no room of it, and hold on to nothing in it.
+
+Blocks are kept in runs of such that came together. A key names all that stands before its block: so
+a run is found by its first key, and a prompt that agrees with one of its keys agrees with all keys
+before that. What a prompt costs follows the runs that it is made of, not its length.
 """
 
-from bisect import bisect_right
+from array import array
+from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Container
-from itertools import repeat
+from collections.abc import Sequence
 
 from cachediag.simulate.model import Request
 
 __all__ = ["AllBlocks", "RecentBlocks"]
 
 
-def _leading(blocks: tuple[int, ...], kept: Container[int]) -> int:
-    """How many blocks at the head of a prompt are kept.
-
-    A key is kept only where all before it are: no block is dropped before those behind it.
-    """
-    return bisect_right(blocks, False, key=lambda key: key not in kept)
+def _agreement(keys: Sequence[int], blocks: tuple[int, ...], at: int) -> int:
+    """How many of a run's keys, the first of which it has, a prompt has from a place on."""
+    size = min(len(keys), len(blocks) - at)
+    if keys[size - 1] == blocks[at + size - 1]:
+        return size
+    return bisect_left(range(size), True, key=lambda n: keys[n] != blocks[at + n])
 
 
 def _reused(request: Request, blocks: int, size: int) -> int:
@@ -38,33 +42,48 @@ class AllBlocks:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._kept: set[int] = set()
+        self._runs: dict[int, Sequence[int]] = {}
+        """By their first keys. A prompt may leave a run midway, to go on with another."""
 
     def begin(self, request: Request, now: float) -> int:  # noqa: ARG002
         """Reuse what is kept, and keep the rest."""
-        found = self.held(request.blocks)
-        self._kept.update(request.blocks[found:])
-        return _reused(request, found, self._size)
+        return _reused(request, self._keep(request.blocks), self._size)
 
     def end(self, request: Request, now: float) -> None:  # noqa: ARG002
         """Keep the reply."""
         if request.kept is not None:
-            self._kept.update(request.kept[self.held(request.kept) :])
+            self._keep(request.kept)
 
     def held(self, blocks: tuple[int, ...]) -> int:
         """How many blocks at the head of a prompt are kept."""
-        return _leading(blocks, self._kept)
+        runs, at, end = self._runs, 0, len(blocks)
+        while at < end and (run := runs.get(blocks[at])) is not None:
+            at += _agreement(run, blocks, at)
+        return at
+
+    def _keep(self, blocks: tuple[int, ...]) -> int:
+        """Keep these blocks; returns how many of them were kept before."""
+        found = self.held(blocks)
+        if found < len(blocks):
+            self._runs[blocks[found]] = _packed(blocks[found:])
+        return found
+
+
+def _packed(keys: tuple[int, ...]) -> Sequence[int]:
+    """The same keys in a fifth of the room, if they are of 64 bits."""
+    try:
+        return array("q", keys)
+    except OverflowError:
+        return keys
 
 
 class _Run:
     """Blocks that follow one another, and the run that they follow."""
 
-    __slots__ = ("children", "keys", "parent", "start")
+    __slots__ = ("children", "keys", "parent")
 
-    def __init__(self, parent: "_Run | None", start: int, keys: list[int]) -> None:
+    def __init__(self, parent: "_Run | None", keys: tuple[int, ...]) -> None:
         self.parent = parent
-        self.start = start
-        """Blocks before it, from the head of the prompt."""
         self.keys = keys
         self.children = 0
 
@@ -73,9 +92,8 @@ class RecentBlocks:
     """Drops what was not used for longest: of blocks last used at once, the last one first.
 
     A block is used when the prefill of a prompt that holds it begins, and when that request ends.
-    The blocks are kept as a tree of runs, so that what a prompt costs does not follow its length
-    but what is new in it: only the run in which it ends is marked as used, for a run that has been
-    used last is never a leaf of the tree unless it is that one.
+    Only the run in which a prompt ends is marked as used: runs before it are not dropped while
+    there is one behind them.
 
     Args:
         size: tokens in a block.
@@ -85,16 +103,18 @@ class RecentBlocks:
     def __init__(self, size: int, limit: int) -> None:
         self._size = size
         self._limit = limit
+        self._kept = 0
+        """Blocks that are kept."""
+        self._root = _Run(None, ())
         self._runs: dict[int, _Run] = {}
-        """The run that each kept block stands in."""
-        self._root = _Run(None, 0, [])
+        """By their first keys. A prompt ends, and parts from others, only where a run ends."""
         self._ends: OrderedDict[_Run, None] = OrderedDict()
-        """Runs in which prompts ended, that least recently used first; every leaf is one."""
+        """Runs in which prompts ended, that least recently used first; all without children are
+        among them."""
 
     def begin(self, request: Request, now: float) -> int:  # noqa: ARG002
         """Reuse what is kept, and keep the rest."""
-        found = self._use(request.blocks)
-        return _reused(request, found, self._size)
+        return _reused(request, self._use(request.blocks), self._size)
 
     def end(self, request: Request, now: float) -> None:  # noqa: ARG002
         """Use what is kept of the request once more, and keep the reply."""
@@ -102,54 +122,65 @@ class RecentBlocks:
 
     def held(self, blocks: tuple[int, ...]) -> int:
         """How many blocks at the head of a prompt are kept."""
-        return _leading(blocks, self._runs)
+        return self._find(blocks)[0]
+
+    def _find(self, blocks: tuple[int, ...]) -> tuple[int, _Run, int]:
+        """How much of a prompt is kept, the last run of it, and how many of its blocks that has."""
+        runs, run, at, own, end = self._runs, self._root, 0, 0, len(blocks)
+        while at < end and (found := runs.get(blocks[at])) is not None:
+            run = found
+            own = _agreement(run.keys, blocks, at)
+            at += own
+        return at, run, own
 
     def _use(self, blocks: tuple[int, ...]) -> int:
         """Keep these blocks as the ones used last; returns how many of them were kept before."""
-        found = self.held(blocks)
-        end = self._run_to(blocks, found)
-        new = list(blocks[found : self._limit])
+        found, run, own = self._find(blocks)
+        if own < len(run.keys):
+            run = self._cut(run, own)
+        new = blocks[found : self._limit]
         if new:
-            end.children += 1
-            end = _Run(end, found, new)
-            self._runs.update(zip(new, repeat(end)))
-        if end is not self._root:
-            self._ends[end] = None
-            self._ends.move_to_end(end)
-        while len(self._runs) > self._limit:
-            self._drop(len(self._runs) - self._limit)
+            run.children += 1
+            run = _Run(run, new)
+            self._runs[new[0]] = run
+            self._kept += len(new)
+        if run is not self._root:
+            self._ends[run] = None
+            self._ends.move_to_end(run)
+        while self._kept > self._limit:
+            self._drop(self._kept - self._limit)
         return found
 
-    def _run_to(self, blocks: tuple[int, ...], length: int) -> _Run:
-        """The run that ends with a prompt's block of that number, cut there if it must be."""
-        if not length:
-            return self._root
-        run = self._runs[blocks[length - 1]]
-        size = length - run.start
-        if size == len(run.keys):
-            return run
-        upper = _Run(run.parent, run.start, run.keys[:size])
+    def _cut(self, run: _Run, size: int) -> _Run:
+        """Part a run in two; returns the upper one, which has so many blocks."""
+        upper = _Run(run.parent, run.keys[:size])
         upper.children = 1
-        run.parent, run.start, run.keys = upper, length, run.keys[size:]
-        self._runs.update(zip(upper.keys, repeat(upper)))
+        run.parent, run.keys = upper, run.keys[size:]
+        self._runs[upper.keys[0]] = upper
+        self._runs[run.keys[0]] = run
         return upper
 
     def _drop(self, most: int) -> None:
-        """Drop blocks from the end of the leaf not used for longest."""
+        """Drop blocks from the end of the run not used for longest, if there is none behind it."""
         run = next(iter(self._ends))
         if run.children:
-            # What stands behind it was used later, and stands for it.
+            # A run behind it was used later, and stands for it.
             del self._ends[run]
-            return
-        for key in run.keys[-most:]:
-            del self._runs[key]
-        del run.keys[-most:]
+        elif len(run.keys) > most:
+            run.keys = run.keys[:-most]
+            self._kept -= most
+        else:
+            self._remove(run)
+
+    def _remove(self, run: _Run) -> None:
+        """Drop a whole run that has none behind it."""
+        self._kept -= len(run.keys)
+        del self._runs[run.keys[0]], self._ends[run]
         parent = run.parent
-        if run.keys or parent is None:
+        if parent is None or parent is self._root:
             return
-        del self._ends[run]
         parent.children -= 1
-        if parent is not self._root and not parent.children and parent not in self._ends:
+        if not parent.children and parent not in self._ends:
             # It was last used when the one behind it was.
             self._ends[parent] = None
             self._ends.move_to_end(parent, last=False)
