@@ -19,6 +19,8 @@ from cachediag.simulate.model import Request
 
 __all__ = ["AllBlocks", "RecentBlocks"]
 
+_NONE: Sequence[int] = ()
+
 
 def _agreement(keys: Sequence[int], blocks: tuple[int, ...], at: int) -> int:
     """How many of a run's keys, the first of which it has, a prompt has from a place on."""
@@ -43,7 +45,7 @@ class AllBlocks:
     def __init__(self, size: int) -> None:
         self._size = size
         self._runs: dict[int, Sequence[int]] = {}
-        """By their first keys. A prompt may leave a run midway, to go on with another."""
+        """By their first keys. A prompt parts from others only where a run ends."""
 
     def begin(self, request: Request, now: float) -> int:  # noqa: ARG002
         """Reuse what is kept, and keep the rest."""
@@ -56,15 +58,23 @@ class AllBlocks:
 
     def held(self, blocks: tuple[int, ...]) -> int:
         """How many blocks at the head of a prompt are kept."""
-        runs, at, end = self._runs, 0, len(blocks)
-        while at < end and (run := runs.get(blocks[at])) is not None:
-            at += _agreement(run, blocks, at)
-        return at
+        return self._find(blocks)[0]
+
+    def _find(self, blocks: tuple[int, ...]) -> tuple[int, Sequence[int], int]:
+        """How much of a prompt is kept, the last run of it, and how many of its blocks that has."""
+        runs, run, at, own, end = self._runs, _NONE, 0, 0, len(blocks)
+        while at < end and (found := runs.get(blocks[at])) is not None:
+            run = found
+            own = _agreement(run, blocks, at)
+            at += own
+        return at, run, own
 
     def _keep(self, blocks: tuple[int, ...]) -> int:
         """Keep these blocks; returns how many of them were kept before."""
-        found = self.held(blocks)
+        found, run, own = self._find(blocks)
         if found < len(blocks):
+            if own < len(run):
+                self._runs[run[0]], self._runs[run[own]] = run[:own], run[own:]
             self._runs[blocks[found]] = _packed(blocks[found:])
         return found
 
