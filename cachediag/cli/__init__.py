@@ -19,6 +19,7 @@ from cachediag.cli import (
     rules,
     sessions,
     show,
+    simulate,
     verify,
 )
 from cachediag.errors import CachediagError
@@ -62,6 +63,7 @@ app.command("diff")(diff.diff)
 app.command("analyze")(analyze.analyze)
 app.add_typer(rules.app)
 app.add_typer(fix.app)
+app.command("simulate")(simulate.simulate)
 app.command("verify")(verify.verify)
 app.command("lint")(lint.lint)
 app.command("demo")(demo.demo)

@@ -9,6 +9,7 @@ from rich.text import Text
 from cachediag.report.safe import printable
 from cachediag.report.style import BAD, DIM, GOOD, Paragraph, commands, count, line, symbols
 from cachediag.simulate.comparison import Compared, Fleet, Outcome
+from cachediag.simulate.figures import Figures
 from cachediag.simulate.model import Server
 from cachediag.verify.statistics import Estimate
 
@@ -43,6 +44,7 @@ class SimulateReport:
         yield Text()
         yield from _totals(made.outcomes, names)
         yield Text()
+        yield from _against_random(made.outcomes, names)
         yield from _bars(made.outcomes, names, options)
         yield Text()
         yield from _legend(names)
@@ -94,8 +96,7 @@ def _replicas(number: int) -> str:
 
 def _served(server: Server) -> str:
     room = "no limit" if server.capacity is None else f"{server.capacity:,} tokens"
-    cache = f"cache {printable(server.engine)}" if server.engine else f"cache of blocks, {room}"
-    return f"{cache}   prefill {server.prefill_rate:,.0f} tok/s"
+    return f"cache {printable(server.engine)}" if server.engine else f"cache of blocks, {room}"
 
 
 def labels(specs: Sequence[str]) -> dict[str, str]:
@@ -146,8 +147,8 @@ def _listed(names: Sequence[str]) -> str:
 
 def _first_tokens(made: Compared, names: dict[str, str], options: ConsoleOptions) -> Iterator[Text]:
     sign = symbols(options).plus_minus
-    interval = f" ({sign}: 95 % over {made.fleet.repeats} runs)" if made.fleet.repeats > 1 else ""
-    yield line((f"{'':<{_NAME}}{'':>14}{'time to first token':>31}{interval}".rstrip(), DIM))
+    interval = f", {sign} 95 %" if made.fleet.repeats > 1 else ""
+    yield line((f"{'':<{_NAME}}{'':>14}{f'time to first token{interval}':>48}", DIM))
     yield line((f"{'policy':<{_NAME}}{'hit rate':>14}{'p50':>16}{'p90':>16}{'p99':>16}", DIM))
     equal = made.fleet.repeats > 1 and not made.equals
     for each in made.outcomes:
@@ -170,6 +171,29 @@ def _totals(outcomes: Sequence[Outcome], names: dict[str, str]) -> Iterator[Text
         text += f"{_figures(of.tokens_per_second.value):>10}"
         yield line(f"{text}{of.imbalance.value:>10.2f}")
     yield line(("busiest: seconds that the busiest replica works, over the mean of all", DIM))
+
+
+def _against_random(outcomes: Sequence[Outcome], names: dict[str, str]) -> Iterator[Text]:
+    """How much more or less than with routing at random, where that was played too."""
+    chance = next((each.figures for each in outcomes if each.policy == "random"), None)
+    if chance is None or len(outcomes) == 1:
+        return
+    yield line((f"{'against random':<{_NAME}}{'time to first token':>33}{'total time':>22}", DIM))
+    head = f"{'p50':>10}{'p90':>10}{'p99':>10}{'p50':>11}{'p90':>10}{'req/s':>11}"
+    yield line((f"{'policy':<{_NAME}}{head}", DIM))
+    for each in outcomes:
+        if each.figures is chance:
+            continue
+        text = _fit(names[each.policy])
+        for own, base in zip(_compared(each.figures), _compared(chance), strict=True):
+            text += f"{own / base - 1:>+10.1%}" if base else f"{'-':>10}"
+        yield line(text)
+    yield Text()
+
+
+def _compared(of: Figures) -> tuple[float, ...]:
+    times = (of.ttft.p50, of.ttft.p90, of.ttft.p99, of.total.p50, of.total.p90)
+    return (*(each.value for each in times), of.requests_per_second.value)
 
 
 def _bars(
@@ -198,7 +222,7 @@ def assumptions(told: Sequence[str]) -> Iterator[Text | Paragraph]:
     if told:
         yield line(("taken for granted", DIM))
     for each in told:
-        yield Paragraph(f"- {printable(each)}", DIM)
+        yield Paragraph(f"- {printable(each)}", DIM, "  ")
 
 
 def _fit(name: str) -> str:
@@ -210,10 +234,15 @@ def plus_minus(of: Estimate, sign: str, *, percent: bool = False) -> str:
     """`0.84 ±0.10 s`, `61.2 ±1.1 %`; without the interval where there is none."""
     half = max(of.high - of.value, of.value - of.low)
     if percent:
-        return f"{100 * of.value:.1f}{f' {sign}{100 * half:.1f}' if half else ''} %"
+        return f"{_around(100 * of.value, 100 * half, sign, 1)} %"
     unit = 1000 if of.value and of.value < 0.1 else 1
-    around = f" {sign}{_figures(half * unit)}" if half else ""
-    return f"{_figures(of.value * unit)}{around} {'ms' if unit > 1 else 's'}"
+    value = of.value * unit
+    return f"{_around(value, half * unit, sign, _decimals(value))} {'ms' if unit > 1 else 's'}"
+
+
+def _around(value: float, half: float, sign: str, decimals: int) -> str:
+    around = f"{half:,.{decimals}f}"
+    return f"{value:,.{decimals}f}{f' {sign}{around}' if float(around.replace(',', '')) else ''}"
 
 
 def seconds(value: float) -> str:
@@ -222,6 +251,9 @@ def seconds(value: float) -> str:
 
 
 def _figures(value: float) -> str:
-    if value >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    return f"{value:,.{_decimals(value)}f}"
+
+
+def _decimals(value: float) -> int:
+    """So many that there are three figures."""
+    return 0 if value >= 100 else 1 if value >= 10 else 2

@@ -76,8 +76,11 @@ class Paragraph:
 
     text: str
     style: str = ""
+    indent: str = ""
+    """What all lines but the first begin with."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the lines."""
-        for wrapped in textwrap.wrap(self.text, min(options.max_width, _WIDTH)):
+        width = min(options.max_width, _WIDTH)
+        for wrapped in textwrap.wrap(self.text, width, subsequent_indent=self.indent):
             yield line((wrapped, self.style))

@@ -1,11 +1,12 @@
-"""Several policies over the same workload, and what one server that keeps everything would reuse."""
+"""Several policies over one workload, and what a server that keeps everything would reuse."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from cachediag.simulate.figures import Figures, summarise
 from cachediag.simulate.loop import play
-from cachediag.simulate.model import Change, Policy, Run, Server, Workload
+from cachediag.simulate.model import Change, Run, Server, Workload
 from cachediag.simulate.policies import policy
 
 __all__ = ["Compared", "Fleet", "Outcome", "Tell", "ceiling", "compare", "outcome"]
@@ -91,17 +92,18 @@ def compare(fleet: Fleet, policies: Sequence[str], tell: Tell = lambda *_: None)
     outcomes = []
     for number, spec in enumerate(policies):
         done = 1 + number * fleet.repeats
-        outcomes.append(
-            outcome(fleet, spec, lambda run, spec=spec, done=done: tell(spec, done + run, total))
-        )
+        outcomes.append(outcome(fleet, spec, partial(_told, tell, spec, done, total)))
     return Compared(fleet, tuple(outcomes), most)
+
+
+def _told(tell: Tell, spec: str, done: int, total: int, run: int) -> None:
+    tell(spec, done + run, total)
 
 
 def outcome(
     fleet: Fleet,
     spec: str,
     tell: Callable[[int], None] = lambda _: None,
-    build: Callable[[str], Policy] = policy,
 ) -> Outcome:
     """Play a workload under one policy, once for each seed.
 
@@ -109,7 +111,6 @@ def outcome(
         fleet: the workload, the servers, and how often.
         spec: the policy, as on the command line.
         tell: is told the number of each run before it.
-        build: makes the policy for each run.
     """
     runs = []
     for number in range(fleet.repeats):
@@ -117,7 +118,7 @@ def outcome(
         run = play(
             fleet.workload,
             fleet.server,
-            build(spec),
+            policy(spec),
             replicas=fleet.replicas,
             seed=fleet.seed + number,
             changes=fleet.changes,
