@@ -1,8 +1,8 @@
 """Specifications on the command line: `NAME[:OPTION=VALUE[,OPTION=VALUE]]`.
 
 What is named is built by a function whose keyword-only parameters are its options. A parameter's
-annotation says what its value is: `int` a whole number, `float` a number, `Literal` one of some
-words.
+annotation says what its value is: `int` a whole number, `float` a number, `bool` true or false,
+`Literal` one of some words.
 """
 
 import inspect
@@ -63,11 +63,11 @@ def _option(name: str, known: dict[str, Any], text: str) -> tuple[str, int | flo
 
 
 def _value(what: str, kind: Any, text: str) -> int | float | str:
-    if get_origin(kind) is Literal:
-        words = get_args(kind)
+    if kind is bool or get_origin(kind) is Literal:
+        words = ("false", "true") if kind is bool else get_args(kind)
         if text not in words:
             raise UsageError(f"{what} must be {' or '.join(words)}, not {text!r}")
-        return text
+        return text == "true" if kind is bool else text
     number = _number(text) if kind is float else int(text) if text.isdecimal() else None
     if number is None:
         raise UsageError(f"{what} must be a number, not {text!r}")

@@ -8,9 +8,16 @@ from collections.abc import Callable
 
 from cachediag.analysis.spec import entry, options
 from cachediag.simulate.model import Policy
+from cachediag.simulate.policies.dynamo import Dynamo
 from cachediag.simulate.policies.least_outstanding import LeastOutstanding
+from cachediag.simulate.policies.llm_d import LlmD
+from cachediag.simulate.policies.production_stack import ProductionStack
 from cachediag.simulate.policies.random_ import Random
+from cachediag.simulate.policies.ray import Ray
 from cachediag.simulate.policies.round_robin import RoundRobin
+from cachediag.simulate.policies.sagemaker import SageMaker
+from cachediag.simulate.policies.session_hash import SessionHash
+from cachediag.simulate.policies.sglang import SGLang
 
 __all__ = ["POLICIES", "policy"]
 
@@ -20,6 +27,13 @@ POLICIES: dict[str, Callable[..., Policy]] = {
         Random,
         RoundRobin,
         LeastOutstanding,
+        SessionHash,
+        SageMaker,
+        SGLang,
+        ProductionStack,
+        LlmD,
+        Dynamo,
+        Ray,
     )
 }
 

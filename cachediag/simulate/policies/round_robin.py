@@ -1,6 +1,6 @@
 """The replicas in turn, in the order of their joining.
 
-As nginx's default method has it with equal weights:
+As nginx's default method has it with equal weights (read in November 2026):
 https://nginx.org/en/docs/http/load_balancing.html
 """
 
@@ -14,8 +14,8 @@ __all__ = ["RoundRobin"]
 class RoundRobin(Policy):
     """Goes round.
 
-    The turn goes to the next id after the one served last, so one that joins or leaves moves no
-    other's turn.
+    The turn goes to the next id after the one served last, so one that joins or leaves does not
+    change the order of the others.
     """
 
     name = "round-robin"
