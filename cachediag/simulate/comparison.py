@@ -43,6 +43,8 @@ class Outcome:
     figures: Figures
     sample: Run
     """The run of the first seed."""
+    p90s: tuple[float, ...]
+    """The 90th percentile of the time to first token in each run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,8 @@ def outcome(
             limit=fleet.limit,
         )
         runs.append(run)
-    return Outcome(spec, summarise(runs), runs[0])
+    p90s = tuple(summarise([run]).ttft.p90.value for run in runs)
+    return Outcome(spec, summarise(runs), runs[0], p90s)
 
 
 def ceiling(fleet: Fleet) -> Run:

@@ -8,7 +8,7 @@ from statistics import NormalDist, fmean, stdev
 from cachediag.simulate.model import Run
 from cachediag.verify.statistics import Estimate
 
-__all__ = ["Figures", "Percentiles", "summarise"]
+__all__ = ["Figures", "Percentiles", "estimate", "summarise"]
 
 _STUDENT = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622)
 """The 97.5 % quantile of Student's distribution for 1 to 9 degrees of freedom, where the series
@@ -56,13 +56,13 @@ def summarise(runs: Sequence[Run]) -> Figures:
         runs: of the same policy over the same workload, one for each seed; at least one.
     """
     return Figures(
-        hit_rate=_estimate([_share(run.reused_tokens, run.input_tokens) for run in runs]),
-        block_hit_rate=_estimate([_share(run.blocks_reused, run.blocks) for run in runs]),
+        hit_rate=estimate([_share(run.reused_tokens, run.input_tokens) for run in runs]),
+        block_hit_rate=estimate([_share(run.blocks_reused, run.blocks) for run in runs]),
         ttft=_percentiles([run.ttft for run in runs]),
         total=_percentiles([run.total for run in runs]),
-        requests_per_second=_estimate([_share(run.requests, run.seconds) for run in runs]),
-        tokens_per_second=_estimate([_share(run.output_tokens, run.seconds) for run in runs]),
-        imbalance=_estimate([_imbalance(run.busy) for run in runs]),
+        requests_per_second=estimate([_share(run.requests, run.seconds) for run in runs]),
+        tokens_per_second=estimate([_share(run.output_tokens, run.seconds) for run in runs]),
+        imbalance=estimate([_imbalance(run.busy) for run in runs]),
     )
 
 
@@ -78,7 +78,7 @@ def _imbalance(busy: Sequence[float]) -> float:
 def _percentiles(runs: Sequence[Sequence[float]]) -> Percentiles:
     ordered = [sorted(times) for times in runs]
     return Percentiles(
-        *(_estimate([_ranked(times, percent) for times in ordered]) for percent in (50, 90, 99))
+        *(estimate([_ranked(times, percent) for times in ordered]) for percent in (50, 90, 99))
     )
 
 
@@ -89,7 +89,8 @@ def _ranked(ordered: Sequence[float], percent: int) -> float:
     return ordered[rank - 1] if ordered else 0.0
 
 
-def _estimate(values: Sequence[float]) -> Estimate:
+def estimate(values: Sequence[float]) -> Estimate:
+    """The mean of some values with its 95 % interval by Student's distribution; at least one."""
     mean = fmean(values)
     if len(values) == 1:
         return Estimate(mean, mean, mean)

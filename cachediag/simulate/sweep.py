@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from cachediag.analysis.tokenview import Counter
 from cachediag.session.source import Source
 from cachediag.simulate.comparison import Fleet, Outcome, Tell, ceiling, outcome
+from cachediag.simulate.figures import estimate
 from cachediag.simulate.lengths import LENGTHS, Looked, look
 from cachediag.simulate.loop import play
 from cachediag.simulate.model import Policy, Replica, Request, Run, Scale, Unit
 from cachediag.simulate.policies import policy
+from cachediag.verify.statistics import Estimate
 
 __all__ = ["Cell", "Sweep", "spec", "sweep"]
 
@@ -58,14 +60,12 @@ class Sweep:
     def equals(self) -> tuple[Cell, ...]:
         """The pairs that cannot be told from the one with the lowest time to first token.
 
-        That is the mean, over the seeds, of the 90th percentile; equals are those whose 95 %
-        interval overlaps with its own, itself among them. Where there is one run of each, which
-        has no interval, those with the very same time.
+        That is the mean, over the seeds, of the 90th percentile. Of a pair that is slower the 95 %
+        interval of the differences, seed by seed, lies above 0; where there is one run of each,
+        every difference counts.
         """
-        lowest = min((cell.outcome.figures.ttft.p90 for cell in self.cells), key=lambda e: e.value)
-        return tuple(
-            cell for cell in self.cells if cell.outcome.figures.ttft.p90.low <= lowest.high
-        )
+        lowest = min(self.cells, key=lambda cell: cell.outcome.figures.ttft.p90.value)
+        return tuple(cell for cell in self.cells if _slower(cell, lowest).low <= 0)
 
     @property
     def recommended(self) -> Cell:
@@ -81,6 +81,12 @@ class Sweep:
                 cell.threshold,
             ),
         )
+
+
+def _slower(cell: Cell, than: Cell) -> Estimate:
+    """How much later the first token comes: the same requests were given to both."""
+    pairs = zip(cell.outcome.p90s, than.outcome.p90s, strict=True)
+    return estimate([own - other for own, other in pairs])
 
 
 def spec(prefix_length: int, threshold: int, unit: Unit) -> str:
