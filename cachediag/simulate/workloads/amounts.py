@@ -93,6 +93,8 @@ def described(amount: Amount) -> str:
         return f"{amount:,g}"
     limits = f"{amount.least:,g} to {amount.most:,g}"
     if amount.mean is None:
-        return f"{limits}, evenly spread"
-    said = f"{amount.mean:,g} ± {amount.deviation:,g} (log-normal)"
-    return said if (amount.least, amount.most) == (0.0, math.inf) else f"{said}, {limits}"
+        return f"{limits} (even)"
+    kind = (
+        "log-normal" if (amount.least, amount.most) == (0.0, math.inf) else f"log-normal, {limits}"
+    )
+    return f"{amount.mean:,g} ± {amount.deviation:,g} ({kind})"

@@ -68,7 +68,7 @@ class Chats:
             f"chats of {described(self.turns)} turns behind one system prompt of "
             f"{self.system_tokens:,} tokens",
             f"a turn of {described(self.user_tokens)} tokens, its reply of "
-            f"{described(self.reply_tokens)}, a pause of {described(self.pause)} s",
+            f"{described(self.reply_tokens)}, a pause of {described(self.pause)} seconds",
             "every reply comes back as it was generated",
         )
 

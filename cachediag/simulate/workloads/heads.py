@@ -112,6 +112,8 @@ def _part_texts(part: Part) -> tuple[tuple[int, str], ...]:
 
 def _texts(value: Json) -> Iterator[str]:
     """The texts of a text block, of a tool's result, and of one in the responses protocol."""
+    if not isinstance(value, dict):
+        return
     inside = next((value[name] for name in ("text", "content", "output") if name in value), None)
     for each in inside if isinstance(inside, list) else [{"text": inside}]:
         text = each.get("text") if isinstance(each, dict) else None

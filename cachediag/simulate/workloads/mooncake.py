@@ -104,7 +104,7 @@ class _Trace:
                 time = line.timestamp / 1000
                 if time < last and self.arrivals.rate is None:
                     raise self._wrong(number, "arrives before the line above it", _ORDER)
-                first, last = (last if count else time), time
+                first, last = (first if count else time), time
                 count += 1
                 ids = line.hash_ids
                 if self.repeat > 1:
@@ -117,7 +117,7 @@ class _Trace:
                     output_tokens=line.output_length,
                 )
             # As long after the last as the others are after each other, on the average.
-            start += last + (last - first) / max(1, count - 1)
+            start += (last - first) * count / max(1, count - 1)
 
     def lines(self) -> Iterator[tuple[int, _Line]]:
         """The lines that are not blank, with their number from 1."""

@@ -67,10 +67,11 @@ class SharedPrefix:
         )
 
     def _assumed(self) -> tuple[str, ...]:
+        prefixes = "1 prefix" if self.prefixes == 1 else f"{self.prefixes:,} prefixes"
         lasts = "" if self.uses is None else f", each of them for {self.uses:,} requests"
         return (
-            f"{self.prefixes:,} prefixes of {self.prefix_tokens:,} tokens, liked by a Zipf "
-            f"exponent of {self.zipf:g}{lasts}",
+            f"{prefixes} of {self.prefix_tokens:,} tokens, liked by a Zipf exponent "
+            f"of {self.zipf:g}{lasts}",
             f"behind it {described(self.suffix_tokens)} tokens of its own a request, and "
             f"{described(self.output_tokens)} tokens generated",
             "each request is a conversation of its own; no reply is sent again",
