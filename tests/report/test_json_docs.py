@@ -202,3 +202,46 @@ def test_rules_tried_on_a_session(session: str, tmp_path: Path) -> None:
     # The two rules for the header meet.
     assert keys(*words, code=1) == expected
     assert keys("rules", "explain", session, str(file)) == documented("cachediag.rules-explain/1")
+
+
+TRACE = """\
+{"timestamp": 0, "input_length": 600, "output_length": 3, "hash_ids": [0, 1]}
+{"timestamp": 9, "input_length": 700, "output_length": 3, "hash_ids": [0, 2]}
+"""
+SCENARIO = """
+version = 1
+about = "It grows"
+policies = ["random"]
+repeats = 1
+
+[workload]
+kind = "mooncake"
+path = "trace.jsonl"
+
+[server]
+prefill_rate = 1000
+decode_rate = 10
+batch_rate = 100
+
+[fleet]
+replicas = 2
+
+[[change]]
+at = 0.001
+replicas = 1
+"""
+
+
+def test_a_fleet(session: str, tmp_path: Path) -> None:
+    (tmp_path / "trace.jsonl").write_text(TRACE, encoding="utf-8")
+    scenario = tmp_path / "grows.toml"
+    scenario.write_text(SCENARIO, encoding="utf-8")
+    figures = documented("Figures of a policy")
+    figures |= {key for each in figures for key in below(each, documented("An interval"))}
+    every = documented("cachediag.simulate/1") | below("policies[]", figures)
+    every |= below("sweep.cells[]", figures)
+    compared = keys("simulate", str(scenario), "--policy", "random", "--policy", "round-robin")
+    assert compared == {key for key in every if not key.startswith("sweep.")}
+    swept = keys("simulate", session, "--sweep", "--rate", "1", "--repeats", "1")
+    changes = {key for key in every if key.startswith(("changes[].", "best."))}
+    assert swept == every - changes
