@@ -4,16 +4,17 @@ import csv
 import shlex
 import sys
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cachediag.cli import many
 from cachediag.cli.console import err, out, write
 from cachediag.cli.options import (
     IncomingOption,
     ModelOption,
     ProfileOption,
-    SessionArgument,
     choice_for,
     recorded,
     source,
@@ -42,7 +43,15 @@ class Rows(StrEnum):
 
 
 def analyze(  # noqa: PLR0917 - a parameter is an option
-    session: SessionArgument = None,
+    sessions: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SESSION]...",
+            help="Recorded sessions' names, readable files, folders of them, quoted globs, or "
+            "addresses in object stores; default: the newest recording.",
+            show_default=False,
+        ),
+    ] = None,
     profile: ProfileOption = None,
     model: ModelOption = None,
     tokenizer: Annotated[
@@ -66,6 +75,29 @@ def analyze(  # noqa: PLR0917 - a parameter is an option
         bool, typer.Option("--watch", help="Follow a recording while it goes on, until Ctrl-C.")
     ] = False,
     incoming: IncomingOption = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE.parquet|DIR",
+            help="Write a row a request, as one Parquet file or as a folder of parts.",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Processes that analyse many sessions; by default one a core, 1 is this one.",
+        ),
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Have the workers of a Dask cluster analyse them, by its scheduler's address.",
+        ),
+    ] = None,
     format_: Annotated[
         Rows, typer.Option("--format", help="For people, one JSON document, or a row a request.")
     ] = Rows.text,
@@ -76,7 +108,20 @@ def analyze(  # noqa: PLR0917 - a parameter is an option
     Examples:
       cachediag analyze --profile vllm-mlx@0.3.0 --model qwen3
       cachediag analyze --profile mlx-lm --model ~/models/Qwen3-8B --format json
+      cachediag analyze recordings/ 's3://agents/2026-11/*.cachediag' -o rows.parquet
+
+    Several sessions are told as a whole: the sums, the causes ranked over all, the costliest. One
+    that cannot be read does not end the run; then the exit code is 2.
     """  # noqa: D301 - the backspace keeps the lines below as they are
+    session = many.meant(sessions or [], output, dask)
+    if isinstance(session, many.Several):
+        many.refuse({"--watch": watch, "--lane": lane is not None}, format_)
+        settings = many.settings(
+            profile, model, tokenizer, engine, incoming=incoming, prefill_rate=prefill_rate
+        )
+        options = shlex.join(_named({"--profile": profile, "--model": model}))
+        many.report(session, settings, workers, options, as_json=format_ is Rows.json)
+        return
     from cachediag.analysis.analyze import analyse, summarise
     from cachediag.analysis.whatif import what_if
     from cachediag.report import documents

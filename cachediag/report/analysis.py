@@ -235,5 +235,8 @@ def dollars(amount: float) -> str:
 
 
 def duration(seconds: float) -> str:
+    """`5.2 s`, `19 min 45 s`, `26 h 10 min`."""
     minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 120:
+        return f"{minutes // 60:,} h {minutes % 60} min"
     return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"

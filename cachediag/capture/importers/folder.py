@@ -12,7 +12,7 @@ from cachediag.session import Source
 from cachediag.session.schema import read_header
 from cachediag.session.source import numbered
 
-__all__ = ["read_folder"]
+__all__ = ["holds_body", "read_folder"]
 
 _DIGITS = re.compile(r"(\d+)")
 
@@ -85,3 +85,11 @@ def _read(path: Path, secrets: Secrets) -> Exchange | None:
         if path.suffix.lower() == ".json":
             raise
         return None
+
+
+def holds_body(path: Path) -> bool:
+    """Whether a file of a folder is taken for a request body, be it damaged."""
+    try:
+        return _read(path, Secrets()) is not None
+    except InputError:
+        return True
