@@ -17,14 +17,16 @@ class Ring:
     """The ring. A replica that joins or leaves moves only the keys that it takes or had.
 
     Where a key or a replica stands is told by BLAKE2b of its name, so it is the same in every
-    process.
+    process. What two keys are served by one replica is luck, so it is another one for each seed.
 
     Args:
         virtual_nodes: places that each replica has on it.
+        seed: salts the hash.
     """
 
-    def __init__(self, virtual_nodes: int) -> None:
+    def __init__(self, virtual_nodes: int, seed: int = 0) -> None:
         self._virtual_nodes = virtual_nodes
+        self._salt = seed.to_bytes(blake2b.SALT_SIZE)
         self._ids: list[int] = []
         self._places: list[int] = []
         self._owners: list[int] = []
@@ -40,18 +42,20 @@ class Ring:
         ids = [each.id for each in replicas]
         if ids != self._ids:
             self._place(ids)
-        return replicas[self._owners[bisect_right(self._places, _place(key)) % len(self._places)]]
+        return replicas[
+            self._owners[bisect_right(self._places, self._where(key)) % len(self._places)]
+        ]
 
     def _place(self, ids: list[int]) -> None:
         self._ids = ids
         ring = sorted(
-            (_place(f"{number}/{node}"), index)
+            (self._where(f"{number}/{node}"), index)
             for index, number in enumerate(ids)
             for node in range(self._virtual_nodes)
         )
         self._places = [place for place, _ in ring]
         self._owners = [index for _, index in ring]
 
-
-def _place(name: str) -> int:
-    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest())
+    def _where(self, name: str) -> int:
+        digest = blake2b(name.encode(), digest_size=8, salt=self._salt).digest()
+        return int.from_bytes(digest)

@@ -62,10 +62,10 @@ class SageMaker(Policy):
         self._length = within(1024, 65_536, "PrefixLength", PrefixLength)
         self._threshold = within(1, 1024, "ConcurrencyThreshold", ConcurrencyThreshold)
         self._unit = CALLS[call]
-        self._ring = Ring(_VIRTUAL_NODES)
 
     def prepare(self, scale: Scale, seed: int) -> None:
-        """Count the blocks of a head, and begin the row of random numbers that break ties."""
+        """Count the blocks of a head; make the ring, and the random numbers that break ties."""
+        self._ring = Ring(_VIRTUAL_NODES, seed)
         self._blocks = ceil(self._length / (scale.block * scale.characters))
         self._draw = draws(seed)
 

@@ -9,7 +9,7 @@ choice here: see `ring`. So many places a replica are usual since ketama.
 from collections.abc import Sequence
 
 from cachediag.analysis.engines.prefix import at_least
-from cachediag.simulate.model import Policy, Replica, Request
+from cachediag.simulate.model import Policy, Replica, Request, Scale
 from cachediag.simulate.policies.ring import Ring
 
 __all__ = ["SessionHash"]
@@ -26,7 +26,11 @@ class SessionHash(Policy):
     name = "session-hash"
 
     def __init__(self, *, virtual_nodes: int = 160) -> None:
-        self._ring = Ring(at_least(1, "virtual_nodes", virtual_nodes))
+        self._virtual_nodes = at_least(1, "virtual_nodes", virtual_nodes)
+
+    def prepare(self, scale: Scale, seed: int) -> None:  # noqa: ARG002
+        """Make the ring."""
+        self._ring = Ring(self._virtual_nodes, seed)
 
     def choose(self, request: Request, replicas: Sequence[Replica], now: float) -> Replica:  # noqa: ARG002
         """The session's own."""
