@@ -24,10 +24,11 @@ _NONE: Sequence[int] = ()
 
 def _agreement(keys: Sequence[int], blocks: tuple[int, ...], at: int) -> int:
     """How many of a run's keys, the first of which it has, a prompt has from a place on."""
-    size = min(len(keys), len(blocks) - at)
-    if keys[size - 1] == blocks[at + size - 1]:
+    size = len(keys)
+    if at + size <= len(blocks) and keys[-1] == blocks[at + size - 1]:
         return size
-    return bisect_left(range(size), True, key=lambda n: keys[n] != blocks[at + n])
+    both = range(min(size, len(blocks) - at))
+    return bisect_left(both, True, key=lambda n: keys[n] != blocks[at + n])
 
 
 def _reused(request: Request, blocks: int, size: int) -> int:
