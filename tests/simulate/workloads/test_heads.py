@@ -2,14 +2,13 @@
 
 import json
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cachediag.protocol import Parser, parse
-from cachediag.simulate.model import Unit
 from cachediag.simulate.workloads.heads import LONGEST, AllHeads, RecordedHeads, message_texts
 
 PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
@@ -108,7 +107,7 @@ def test_keys_are_equal_where_heads_are(same: str, a: str, b: str, length: int) 
 
 def test_keys_are_the_same_in_every_process() -> None:
     heads = RecordedHeads(b'{"model"', "Wo liegt die Fähre?")
-    cases: list[tuple[Unit, int, bytes]] = [
+    cases: list[tuple[Literal["bytes", "characters"], int, bytes]] = [
         ("bytes", 4, b'{"mo'),
         ("characters", 15, "Wo liegt die Fä".encode()),
     ]
