@@ -8,11 +8,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from cachediag.backends.choosing import choice_for
+from cachediag.capture.importers import open_source
 from cachediag.errors import CachediagError, InputError
+from cachediag.session import Outgoing
 from cachediag.simulate.comparison import Fleet
 from cachediag.simulate.model import Change, Server, Workload
 from cachediag.simulate.policies import policy
-from cachediag.simulate.workloads import mooncake
+from cachediag.simulate.workloads import mooncake, recorded
 from cachediag.simulate.workloads.amounts import Spread
 from cachediag.simulate.workloads.arrivals import arrivals
 from cachediag.simulate.workloads.chats import Chats
@@ -135,6 +138,26 @@ class _Mooncake:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Session:
+    path: str
+    profile: str | None = None
+    model: str | None = None
+    arrivals: str = "recorded"
+    closed: bool = False
+    block: int = 16
+
+    def workload(self, folder: Path) -> Workload:
+        source = Outgoing(open_source(folder / self.path))
+        return recorded.workload(
+            source,
+            choice_for(source, self.profile, self.model),
+            block=self.block,
+            arrivals=arrivals(self.arrivals),
+            closed=self.closed,
+        )
+
+
 def _scenario(table: Mapping[str, Any], path: Path) -> Scenario:
     # A file of another version need not have any other key as here.
     if table.get("version", _VERSION) != _VERSION:
@@ -178,14 +201,19 @@ def _chats(table: Mapping[str, Any], _folder: Path) -> Workload:
     return _filled(Chats, table, "[workload]").workload()
 
 
-def _trace(table: Mapping[str, Any], folder: Path) -> Workload:
+def _mooncake(table: Mapping[str, Any], folder: Path) -> Workload:
     return _filled(_Mooncake, table, "[workload]").workload(folder)
+
+
+def _session(table: Mapping[str, Any], folder: Path) -> Workload:
+    return _filled(_Session, table, "[workload]").workload(folder)
 
 
 _KINDS: dict[str, Callable[[Mapping[str, Any], Path], Workload]] = {
     "shared-prefix": _shared_prefix,
     "chats": _chats,
-    "mooncake": _trace,
+    "mooncake": _mooncake,
+    "session": _session,
 }
 
 
