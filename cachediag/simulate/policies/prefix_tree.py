@@ -4,9 +4,12 @@ A key stands for its block and all before it. So a node is found by its first ke
 prompt that has a node's last key in its place agrees with all of it.
 """
 
-from cachediag.heads import common_head
+from collections.abc import Sequence
 
-__all__ = ["Node", "PrefixTree", "coarser"]
+from cachediag.heads import common_head
+from cachediag.simulate.model import Replica
+
+__all__ = ["Node", "PrefixTree", "coarser", "longest"]
 
 
 class Node:
@@ -114,6 +117,26 @@ class PrefixTree:
             if node in marks:
                 marks[upper] = marks[node]
         return upper
+
+
+def longest(
+    path: list[tuple[Node, int]], replicas: Sequence[Replica]
+) -> tuple[Sequence[Replica], int]:
+    """Those of some replicas that hold the most of a prompt; all of them where none holds any.
+
+    Args:
+        path: the nodes along the prompt.
+        replicas: at least one.
+
+    Returns:
+        The replicas, and how many blocks they hold.
+    """
+    for node, length in reversed(path):
+        holders = node.holders
+        found = [each for each in replicas if holders >> each.id & 1]
+        if found:
+            return found, length
+    return replicas, 0
 
 
 def coarser(blocks: tuple[int, ...], step: int) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from cachediag.analysis.engines.prefix import at_least
 from cachediag.simulate.model import Policy, Replica, Request, Scale
 from cachediag.simulate.policies.loads import draws
-from cachediag.simulate.policies.prefix_tree import PrefixTree, coarser
+from cachediag.simulate.policies.prefix_tree import PrefixTree, coarser, longest
 
 __all__ = ["ProductionStack"]
 
@@ -44,10 +44,8 @@ class ProductionStack(Policy):
         """Any that holds the longest match."""
         chunks = coarser(request.blocks, self._step)
         path = self._tree.path(chunks)
-        if path:
-            holders = path[-1][0].holders
-            replicas = [each for each in replicas if holders >> each.id & 1]
-        chosen = replicas[int(self._draw() * len(replicas))]
+        candidates, _ = longest(path, replicas)
+        chosen = candidates[int(self._draw() * len(candidates))]
         self._tree.insert(chunks, chosen.id, path)
         return chosen
 

@@ -25,7 +25,7 @@ from cachediag.analysis.engines.prefix import at_least
 from cachediag.simulate.model import Policy, Replica, Request, Scale
 from cachediag.simulate.policies.loads import draws, least_loaded
 from cachediag.simulate.policies.parameters import within
-from cachediag.simulate.policies.prefix_tree import Node, PrefixTree
+from cachediag.simulate.policies.prefix_tree import Node, PrefixTree, longest
 
 __all__ = ["Ray"]
 
@@ -102,15 +102,12 @@ class Ray(Policy):
         self, path: list[tuple[Node, int]], tokens: int, replicas: Sequence[Replica]
     ) -> Sequence[Replica]:
         """Those of the longest match, or those with the least in the tree."""
-        matched = min(path[-1][1] * self._block, tokens) if path else 0
-        if matched < self._match_rate * tokens:
-            sizes = [self._tree.sizes.get(each.id, 0) for each in replicas]
-            least = min(sizes)
-            return [each for each, size in zip(replicas, sizes, strict=True) if size == least]
-        if not path:
-            return replicas
-        holders = path[-1][0].holders
-        return [each for each in replicas if holders >> each.id & 1]
+        holders, blocks = longest(path, replicas)
+        if min(blocks * self._block, tokens) >= self._match_rate * tokens:
+            return holders
+        sizes = [self._tree.sizes.get(each.id, 0) for each in replicas]
+        least = min(sizes)
+        return [each for each, size in zip(replicas, sizes, strict=True) if size == least]
 
     def _evict(self, now: float) -> None:
         """Of each replica that has too much, drop what was not used for longest."""
