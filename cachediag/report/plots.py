@@ -51,7 +51,7 @@ def plot_policies(made: Compared, path: Path) -> None:
         UsageError: the file cannot be written, or matplotlib is not installed.
     """
     figure, (hits, times, shares) = _figure(14, 5, 3)
-    names = [printable(each) for each in labels([of.policy for of in made.outcomes]).values()]
+    names = [_plain(each) for each in labels([of.policy for of in made.outcomes]).values()]
     _hit_rates(hits, made, names)
     _times(times, made.outcomes, names)
     for each, name in zip(made.outcomes, names, strict=True):
@@ -155,8 +155,7 @@ def _heat(axes: "Axes", made: Sweep, title: str, value: "Callable[[Outcome], flo
 def _save(figure: "Figure", path: Path, name: str) -> None:
     import matplotlib as mpl
 
-    # A dollar sign would begin a formula.
-    figure.suptitle(printable(name).replace("$", r"\$"))
+    figure.suptitle(_plain(name))
     kind = path.suffix.lower().removeprefix(".")
     # Else an SVG says when it was made, and names its parts anew each time.
     metadata = {"Date": None} if kind == "svg" else {"Software": None}
@@ -167,3 +166,8 @@ def _save(figure: "Figure", path: Path, name: str) -> None:
         replace_file(path, drawn.getvalue(), _PRIVATE)
     except OSError as error:
         raise UsageError(f"cannot be written ({error.strerror})", where=str(path)) from error
+
+
+def _plain(name: str) -> str:
+    # A dollar sign would begin a formula.
+    return printable(name).replace("$", r"\$")

@@ -87,6 +87,7 @@ def header(fleet: Fleet, requests: int, *, exact: bool) -> Iterator[Text]:
     yield line((f"{_served(fleet.server)}   tokens {sure}, times estimate", DIM))
     for change in fleet.changes:
         verb = "join" if change.replicas > 0 else "leave"
+        verb += "s" if abs(change.replicas) == 1 else ""
         yield line((f"at {change.at:,.0f} s {_replicas(abs(change.replicas))} {verb}", DIM))
 
 
@@ -178,8 +179,8 @@ def _against_random(outcomes: Sequence[Outcome], names: dict[str, str]) -> Itera
     chance = next((each.figures for each in outcomes if each.policy == "random"), None)
     if chance is None or len(outcomes) == 1:
         return
-    yield line((f"{'against random':<{_NAME}}{'time to first token':>33}{'total time':>22}", DIM))
-    head = f"{'p50':>10}{'p90':>10}{'p99':>10}{'p50':>11}{'p90':>10}{'req/s':>11}"
+    yield line((f"{'against random':<{_NAME}}{'time to first token':>30}{'total time':>20}", DIM))
+    head = f"{'p50':>10}{'p90':>10}{'p99':>10}{'p50':>10}{'p90':>10}{'req/s':>10}"
     yield line((f"{'policy':<{_NAME}}{head}", DIM))
     for each in outcomes:
         if each.figures is chance:

@@ -54,22 +54,28 @@ class SweepReport:
 
     def _answer(self) -> Iterator[Paragraph]:
         made = self.made
-        pair, equals = made.recommended, len(made.equals)
-        figures, most = pair.outcome.figures, made.ceiling
-        first, chance = figures.ttft.p90.value, made.random.figures.ttft.p90.value
+        pair, equals, tried = made.recommended, len(made.equals), len(made.cells)
+        figures, chance, most = pair.outcome.figures, made.random.figures, made.ceiling
         reused = most.reused_tokens / most.input_tokens if most.input_tokens else 0.0
         yield Paragraph(
             f"PrefixLength {pair.prefix_length:,} with ConcurrencyThreshold {pair.threshold:,}:"
-            f" {seconds(first)} to the first token at the 90th percentile"
-            f" ({seconds(chance)} at random), {figures.hit_rate.value:.1%} of the prompt tokens"
-            f" reused ({made.random.figures.hit_rate.value:.1%} at random, {reused:.1%} by one"
+            f" {seconds(figures.ttft.p90.value)} to the first token at the 90th percentile"
+            f" ({seconds(chance.ttft.p90.value)} at random), {figures.hit_rate.value:.1%} of the"
+            f" prompt tokens reused ({chance.hit_rate.value:.1%} at random, {reused:.1%} by one"
             " server that keeps everything).",
-            GOOD if made.random.figures.ttft.p90.low > figures.ttft.p90.high else "",
+            GOOD if made.beats_random else "",
         )
-        if equals > 1:
+        if not made.beats_random and made.fleet.repeats > 1:
+            yield Paragraph("That cannot be told from routing at random.")
+        if equals == tried:
             yield Paragraph(
-                f"{equals:,} of {len(made.cells):,} pairs cannot be told from the fastest; this is"
-                " the fastest of those with the shortest head."
+                f"There is nothing to choose: none of the {tried:,} pairs can be told from the"
+                " fastest. This one has the shortest head."
+            )
+        elif equals > 1:
+            yield Paragraph(
+                f"{equals:,} of {tried:,} pairs cannot be told from the fastest. Of these with the"
+                " shortest head, this one is the fastest."
             )
 
 

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from cachediag.analysis.requests import Request, Walk
 from cachediag.analysis.tokenview import Counter as TokenCounter
 from cachediag.heads import common_head
-from cachediag.model import Block, Prompt
+from cachediag.model import Block, Finding, Prompt
 from cachediag.protocol import jsontext
 from cachediag.protocol.blocks import top_level
 from cachediag.session.source import Source
@@ -256,18 +256,12 @@ _VIEWS: dict[Unit, Callable[[Prompt], tuple[bytes | str, list[_Placed]]]] = {
 
 def _differing(request: Request, unit: Unit) -> Iterator[tuple[TrapKind, str | None, int, str]]:
     """What makes a request's head differ from that of its parent: kind, code, offset, path."""
-    volatile = [each for each in request.findings if each.code.startswith("V") and each.path]
-    if unit == "bytes":
-        first: dict[str, tuple[int, str]] = {}
-        for each in volatile:
-            if each.byte is not None:
-                row = (each.byte, each.path or "")
-                first[each.code] = min(row, first.get(each.code, row))
-        yield from (("volatile", code, *row) for code, row in first.items())
     if request.comparison is None:
         return
+    volatile = [each for each in request.findings if each.code.startswith("V") and each.path]
     earlier, later = request.comparison.sent
     if unit == "bytes":
+        yield from _new_values(volatile, common_head(earlier.body, later.body))
         yield from _in_other_bytes(earlier, later)
         return
     (before, _), (after, placed) = _in_messages(earlier), _in_messages(later)
@@ -277,6 +271,25 @@ def _differing(request: Request, unit: Unit) -> Iterator[tuple[TrapKind, str | N
         if there and (each.path or "").startswith(there.block.path):
             yield "volatile", each.code, at, each.path or ""
             return
+
+
+def _new_values(
+    volatile: Iterable[Finding], least: int
+) -> Iterator[tuple[TrapKind, str | None, int, str]]:
+    """The first value of each kind that is new.
+
+    Args:
+        volatile: the findings.
+        least: where the first byte differs. A finding says where its value begins, which may have
+            the same first bytes.
+    """
+    first: dict[str, tuple[int, str]] = {}
+    for each in volatile:
+        if each.byte is not None and each.path is not None:
+            row = (max(least, each.byte), each.path)
+            first[each.code] = min(row, first.get(each.code, row))
+    for code, (offset, path) in first.items():
+        yield "volatile", code, offset, path
 
 
 def _in_other_bytes(earlier: Prompt, later: Prompt) -> Iterator[tuple[TrapKind, None, int, str]]:

@@ -65,7 +65,12 @@ class Sweep:
         every difference counts.
         """
         lowest = min(self.cells, key=lambda cell: cell.outcome.figures.ttft.p90.value)
-        return tuple(cell for cell in self.cells if _slower(cell, lowest).low <= 0)
+        return tuple(cell for cell in self.cells if _slower(cell.outcome, lowest.outcome).low <= 0)
+
+    @property
+    def beats_random(self) -> bool:
+        """Whether random routing is slower than the recommended pair, told in the same way."""
+        return _slower(self.random, self.recommended.outcome).low > 0
 
     @property
     def recommended(self) -> Cell:
@@ -83,9 +88,9 @@ class Sweep:
         )
 
 
-def _slower(cell: Cell, than: Cell) -> Estimate:
+def _slower(one: Outcome, than: Outcome) -> Estimate:
     """How much later the first token comes: the same requests were given to both."""
-    pairs = zip(cell.outcome.p90s, than.outcome.p90s, strict=True)
+    pairs = zip(one.p90s, than.p90s, strict=True)
     return estimate([own - other for own, other in pairs])
 
 
