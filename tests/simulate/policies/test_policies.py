@@ -1,6 +1,8 @@
 """What holds for every policy."""
 
+import inspect
 from itertools import count
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -126,3 +128,26 @@ def test_a_wrong_name_lists_the_right_ones() -> None:
     with pytest.raises(UsageError) as caught:
         policy("nginx")
     assert caught.value.remedy == f"Choose one of: {', '.join(POLICIES)}."
+
+
+def _row(name: str) -> str:
+    """Parameters and defaults of a policy, as they are documented."""
+    given = [
+        f"`{each.name}={_spelled(each.default)}`"
+        for each in inspect.signature(POLICIES[name]).parameters.values()
+    ]
+    return ", ".join(given)
+
+
+def _spelled(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_the_documentation_has_its_parameters_and_defaults(name: str) -> None:
+    text = (Path(__file__).parents[3] / "docs/policies.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith(f"| `{name}` |")]
+    assert [row.split("|")[3].strip() for row in rows] == [_row(name)]
+    assert f"\n## `{name}`\n" in text
