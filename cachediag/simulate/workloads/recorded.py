@@ -50,7 +50,7 @@ def workload(
             raise InputError(
                 "its requests have no times",
                 where=source.name,
-                remedy="Let them come at a rate: rate=REQUESTS_A_SECOND",
+                remedy="Let them come at a rate: --rate REQUESTS_A_SECOND",
             )
         requests += _placed(found)
     name = given[0].name if len(given) == 1 else f"{len(given)} sessions"

@@ -175,7 +175,7 @@ def test_without_times_there_must_be_a_rate() -> None:
     by = choose("messages", profile_spec="vllm-mlx@0.3.0:strip=off", model_spec="qwen2.5")
     with pytest.raises(InputError, match="harbour: its requests have no times") as raised:
         recorded.workload(source, by, closed=True)
-    assert raised.value.remedy == "Let them come at a rate: rate=REQUESTS_A_SECOND"
+    assert raised.value.remedy == "Let them come at a rate: --rate REQUESTS_A_SECOND"
     made = recorded.workload(source, by, arrivals=Arrivals(rate=1))
     sizes = [each.input_tokens for each in made.requests(0)]
     assert sizes == sorted(sizes)
