@@ -62,7 +62,8 @@ _VARIED: dict[str, dict[str, _Change]] = {
         "12 requests a prefix": _workload(uses=12),
         "30 prefixes at a time": _workload(prefixes=30),
         "300 prefixes at a time": _workload(prefixes=300),
-        "600 prefixes that stay": _workload(prefixes=600, uses=20_000),
+        # Long enough for their first uses to be few.
+        "600 prefixes that stay": {"": {"limit": 20_000}, **_workload(prefixes=600, uses=20_000)},
         "arrivals at 7 a second": _workload(clients=None, ramp=0, rate=7),
         "servers by the published times": _BY_TIMES,
         "the same, 14 clients": {**_BY_TIMES, **_workload(clients=14)},
