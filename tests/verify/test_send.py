@@ -1,10 +1,11 @@
 import socket
+import threading
 import time
 
 import pytest
 
 from cachediag.errors import UpstreamError
-from cachediag.verify.send import send
+from cachediag.verify.send import RefusedError, UnfinishedError, send
 
 EVENTS = (
     b'event: message_start\ndata: {"type":"message_start","message":{}}\n\n',
@@ -46,9 +47,30 @@ def test_the_request_goes_out_as_it_is(serve) -> None:
 
 def test_an_error_of_the_backend_is_told_with_what_it_says(serve) -> None:
     url = serve(lambda _, reply: reply.body(b"no such model", 404)).url
-    with pytest.raises(UpstreamError, match="HTTP 404: no such model") as told:
+    with pytest.raises(RefusedError, match="HTTP 404: no such model") as told:
         send(url, "/v1/messages?key=secret", b"{}", endpoint="messages")
+    assert (told.value.status, told.value.said) == (404, "no such model")
     assert "secret" not in str(told.value)
+
+
+@pytest.mark.parametrize("before", [0, 1, 3])
+def test_an_answer_that_goes_on_is_given_up_at_the_deadline(serve, before) -> None:
+    stop = threading.Event()
+
+    def answer(_, reply):
+        reply.head(200, content_type="text/event-stream", transfer_encoding="chunked")
+        for event in EVENTS[:before]:
+            reply.chunk(event)
+        while not stop.wait(0.05):
+            reply.chunk(b": still here\n\n")
+
+    url = serve(answer).url
+    begun = time.monotonic()
+    with pytest.raises(UnfinishedError, match="not complete after 0") as told:
+        send(url, "/v1/messages", b"{}", endpoint="messages", deadline=0.4)
+    stop.set()
+    assert 0.3 < time.monotonic() - begun < 2
+    assert (told.value.first_token is not None) == (before == 3)
 
 
 def test_a_backend_that_is_not_there_is_told() -> None:

@@ -174,10 +174,10 @@ class Child:
                 if taken.endswith(b"\n"):
                     answer: dict[str, Any] = json.loads(taken)
                     return answer
-            elif time.monotonic() > deadline:
-                return Result("too slow", message=f"not compiled within {limits.seconds:g} s")
             elif _memory(process.pid) - self._base > limits.memory:
                 return Result("too large", message=f"more than {limits.memory >> 20} MiB")
+            elif time.monotonic() > deadline:
+                return Result("too slow", message=f"not compiled within {limits.seconds:g} s")
 
     def _end(self) -> None:
         process, self._process = self._process, None
