@@ -114,9 +114,17 @@ def test_a_run_says_what_became_of_its_requests() -> None:
     ]
 
 
-def test_an_end_comes_before_an_arrival_at_the_same_time() -> None:
+def test_what_happens_at_one_time_happens_as_it_was_planned() -> None:
+    """The arrival at 1 was planned before the prefill that ends at 1 began."""
     _, policy = played(request("1"), request("1", arrival=1.0, session="1"))
-    assert policy.heard[1:3] == [("end on 0", "0", 1.0), ("to 0", "1", 1.0)]
+    assert policy.heard[:3] == [("to 0", "0", 0.0), ("to 0", "1", 1.0), ("end on 0", "0", 1.0)]
+
+
+def test_a_request_that_ends_when_another_comes_does_not_wait_for_it() -> None:
+    """The first has its ninth token at 2, when the prefill of the second begins."""
+    asked = request("1", output_tokens=9), request("2", arrival=2.0, session="1")
+    run, _ = played(*asked)
+    assert list(run.total) == [2.0, 1.0]
 
 
 def test_a_client_waits_for_its_answer_and_then_a_while() -> None:
@@ -172,8 +180,8 @@ def test_replicas_join_and_leave_and_end_what_they_were_sent() -> None:
         ("to 1", "1"),
         ("to 1", "3"),
         ("to 1", "5"),
-        ("left", 1),
         ("end on 1", "1"),
+        ("left", 1),
         ("to 0", "7"),
         ("end on 1", "3"),
         ("end on 0", "7"),
@@ -191,8 +199,8 @@ def test_those_leave_first_that_joined_last() -> None:
     assert [who for what, who, _ in policy.heard if what == "left"] == [3, 2, 1]
 
 
-def test_changes_after_the_last_end_are_not_played() -> None:
-    run, _ = played(request("1"), changes=[Change(5.0, 3)])
+def test_changes_after_the_last_arrival_are_not_played() -> None:
+    run, _ = played(request("1"), changes=[Change(0.5, 3)])
     assert len(run.busy) == 1
     assert run.seconds == 1.0
 
@@ -210,8 +218,28 @@ def test_a_fleet_of_no_replica_is_refused(replicas, changes, message) -> None:
 
 
 def test_requests_out_of_order_are_refused() -> None:
-    with pytest.raises(InputError, match="made-up: requests are not in the order of their arrival"):
+    with pytest.raises(InputError, match="requests are not in the order of their arrival") as told:
         played(request("1", arrival=2.0), request("1", arrival=1.0))
+    assert told.value.where == "made-up"
+
+
+def test_an_error_in_the_middle_of_a_run_says_what_to_do() -> None:
+    server = replace(SERVER, engine="vllm")
+    with pytest.raises(UsageError, match="vllm cannot be asked") as told:
+        played(request("1", arrival=2.0), server=server)
+    assert told.value.remedy == "Leave the engine out: replicas then keep blocks."
+
+
+def test_a_latency_is_in_both_times_and_keeps_no_replica_busy() -> None:
+    """A prefill of 1 s and 0.5 s more; the next one is sent a second after the answer is there."""
+    following = request("2", output_tokens=9)
+    first = request("1", pause=1.0, then=lambda: following)
+    run, policy = played(first, server=replace(SERVER, latency=0.5))
+    assert policy.heard[2] == ("to 0", "0", 2.5)
+    assert list(run.ttft) == [1.5, 1.5]
+    assert list(run.total) == [1.5, 2.5]
+    assert list(run.busy) == [3.0]
+    assert run.seconds == 5.0
 
 
 def test_a_workload_of_nothing_takes_no_time() -> None:
@@ -231,7 +259,7 @@ def test_the_seed_is_given_to_the_workload_and_to_the_policy() -> None:
         yield request("1")
 
     run = play(Workload("w", Scale(4), requests), SERVER, Told(), replicas=1, seed=11)
-    assert given == [11, Scale(4), 11]
+    assert given == [Scale(4), 11, 11]
     assert run.seed == 11
 
 

@@ -1,29 +1,44 @@
-import math
+from typing import NamedTuple
+
+import simpy
 
 from cachediag.simulate.caches.blocks import AllBlocks
 from cachediag.simulate.model import Request, Server
-from cachediag.simulate.replica import Ended, ServingReplica
+from cachediag.simulate.replica import ServingReplica
 from tests.simulate.prompts import request
 
 SERVER = Server(prefill_rate=4, decode_rate=8, batch_rate=8, concurrency=2)
 
 
-def replica(server: Server = SERVER) -> ServingReplica:
-    return ServingReplica(0, server, AllBlocks(4))
+class Ended(NamedTuple):
+    request: Request
+    ttft: float
+    total: float
 
 
-def play(served: ServingReplica, *arriving: tuple[float, Request]) -> list[tuple[float, Ended]]:
+def replica(server: Server = SERVER) -> tuple[simpy.Environment, ServingReplica]:
+    env = simpy.Environment()
+    return env, ServingReplica(env, 0, server, AllBlocks(4), lambda *_: None)
+
+
+def play(
+    *arriving: tuple[float, Request], server: Server = SERVER
+) -> tuple[list[tuple[float, Ended]], ServingReplica]:
     """All that ends, with the time."""
-    ends = []
-    waiting = list(arriving)
-    while waiting or served.due < math.inf:
-        if waiting and waiting[0][0] < served.due:
-            at, asked = waiting.pop(0)
-            served.take(asked, at)
-        else:
-            at = served.due
-            ends += [(at, ended) for ended in served.proceed(at)]
-    return ends
+    env, ends = simpy.Environment(), []
+
+    def ended(one: ServingReplica, asked: Request, ttft: float, total: float) -> None:
+        ends.append((env.now, Ended(asked, ttft, total)))
+
+    def arrivals() -> simpy.events.ProcessGenerator:
+        for at, asked in arriving:
+            yield env.timeout(at - env.now)
+            served.take(asked)
+
+    served = ServingReplica(env, 0, server, AllBlocks(4), ended)
+    env.process(arrivals())
+    env.run()
+    return ends, served
 
 
 def test_a_prefill_holds_up_what_decodes() -> None:
@@ -37,8 +52,8 @@ def test_a_prefill_holds_up_what_decodes() -> None:
     | 2.5–3.5 | 4 a second: 4 more, ended  | 4 more, ended             |
     """
     a, b = request("1", output_tokens=9), request("2", output_tokens=5)
-    served = replica()
-    assert play(served, (0.0, a), (1.5, b)) == [
+    ends, served = play((0.0, a), (1.5, b))
+    assert ends == [
         (3.5, Ended(a, 1.0, 3.5)),
         (3.5, Ended(b, 1.0, 2.0)),
     ]
@@ -49,7 +64,7 @@ def test_no_request_goes_faster_than_alone() -> None:
     """16 tokens a second for all, 4 for each: two do not slow each other down."""
     server = Server(prefill_rate=4, decode_rate=4, batch_rate=16)
     a, b = request("1", output_tokens=9), request("2", output_tokens=9)
-    assert play(replica(server), (0.0, a), (0.5, b)) == [
+    assert play((0.0, a), (0.5, b), server=server)[0] == [
         (4.0, Ended(a, 1.0, 4.0)),
         (4.0, Ended(b, 1.5, 3.5)),
     ]
@@ -69,8 +84,7 @@ def test_more_than_may_run_wait_first_come_first_served() -> None:
     """
     a, b = request("1", output_tokens=5), request("2", output_tokens=13)
     c, d = request("3"), request("4")
-    served = replica()
-    assert play(served, (0.0, a), (0.0, b), (0.0, c), (0.0, d)) == [
+    assert play((0.0, a), (0.0, b), (0.0, c), (0.0, d))[0] == [
         (3.0, Ended(a, 1.0, 3.0)),
         (4.0, Ended(c, 4.0, 4.0)),
         (5.0, Ended(d, 5.0, 5.0)),
@@ -81,10 +95,10 @@ def test_more_than_may_run_wait_first_come_first_served() -> None:
 def test_what_is_kept_is_not_prefilled() -> None:
     """12 tokens of 16 are kept of the first prompt and its reply, which takes a block."""
     a, b = request("12", kept="123"), request("1234")
-    served = replica()
-    assert play(served, (0.0, a), (2.0, b)) == [
+    ends, served = play((0.0, a), (2.5, b))
+    assert ends == [
         (2.0, Ended(a, 2.0, 2.0)),
-        (3.0, Ended(b, 1.0, 1.0)),
+        (3.5, Ended(b, 1.0, 1.0)),
     ]
     assert (served.reused_tokens, served.input_tokens) == (12, 24)
     assert (served.blocks_reused, served.blocks) == (3, 6)
@@ -92,7 +106,7 @@ def test_what_is_kept_is_not_prefilled() -> None:
 
 def test_requests_of_no_output_end_with_their_prefill() -> None:
     none, one = request("1", output_tokens=0), request("2", output_tokens=1)
-    assert play(replica(), (0.0, none), (0.0, one)) == [
+    assert play((0.0, none), (0.0, one))[0] == [
         (1.0, Ended(none, 1.0, 1.0)),
         (2.0, Ended(one, 2.0, 2.0)),
     ]
@@ -100,25 +114,42 @@ def test_requests_of_no_output_end_with_their_prefill() -> None:
 
 def test_a_prompt_of_nothing_takes_no_time() -> None:
     nothing = request("", output_tokens=0)
-    served = replica()
-    assert play(served, (1.0, nothing)) == [(1.0, Ended(nothing, 0.0, 0.0))]
+    ends, served = play((1.0, nothing))
+    assert ends == [(1.0, Ended(nothing, 0.0, 0.0))]
     assert served.busy == 0
 
 
 def test_a_router_sees_who_waits_and_for_how_many_tokens() -> None:
-    served = replica()
-    for at in (0.0, 0.25):
-        served.take(request("1", output_tokens=5), at)
-    assert (served.outstanding, served.waiting, served.tokens) == (2, 1, 18)
-    served.proceed(served.due)
-    assert (served.outstanding, served.waiting, served.tokens) == (2, 0, 18)
-    while served.due < math.inf:
-        served.proceed(served.due)
-    assert (served.outstanding, served.waiting, served.tokens) == (0, 0, 0)
+    """A prefill from 1 to 2 and, since all but a token is kept, one from 2 to 2.25; then both go on
+    until 3.25."""
+    env, served = replica()
+
+    def seen() -> tuple[int, int, bool, int]:
+        return served.outstanding, served.waiting, served.prefilling, served.tokens
+
+    assert seen() == (0, 0, False, 0)
+    env.run(until=1)
+    for _ in range(2):
+        served.take(request("1", output_tokens=5))
+    assert seen() == (2, 2, False, 18)
+    env.run(until=1.5)
+    assert seen() == (2, 1, True, 18)
+    env.run(until=2.5)
+    assert seen() == (2, 0, False, 18)
+    env.run()
+    assert env.now == 3.25
+    assert seen() == (0, 0, False, 0)
+
+
+def test_requests_that_come_at_once_begin_one_after_another() -> None:
+    asked = [request(digit) for digit in "123"]
+    ends, served = play(*((2.0, one) for one in asked))
+    assert [ended.request for _, ended in ends] == asked
+    assert [time for time, _ in ends] == [3.0, 4.0, 5.0]
+    assert served.busy == 3.0
 
 
 def test_idle_time_is_not_busy() -> None:
-    served = replica()
-    play(served, (0.0, request("1")), (5.0, request("2")), (6.0, request("3")))
+    _, served = play((0.0, request("1")), (5.0, request("2")), (6.5, request("3")))
     assert served.busy == 3.0
     assert served.taken == 3
