@@ -1,7 +1,7 @@
 """`cachediag lint`: what the tools and response formats of a session ask of a decoder."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -9,12 +9,18 @@ from cachediag.cli.console import out, write
 from cachediag.cli.options import (
     Format,
     FormatOption,
+    HeaderOption,
     IncomingOption,
+    ModelOption,
     SessionArgument,
+    headers,
     source,
 )
+from cachediag.errors import UsageError
 
 __all__ = ["lint"]
+
+_T = TypeVar("_T")
 
 
 class DecoderName(StrEnum):
@@ -24,6 +30,12 @@ class DecoderName(StrEnum):
     llguidance = "llguidance"
     lm_format_enforcer = "lm-format-enforcer"
     outlines = "outlines"
+
+
+class Emitted(StrEnum):
+    """What can be written for a request."""
+
+    structural_tag = "structural-tag"
 
 
 def lint(  # noqa: PLR0917 - a parameter is an option
@@ -36,6 +48,47 @@ def lint(  # noqa: PLR0917 - a parameter is an option
             show_default=False,
         ),
     ] = None,
+    costs: Annotated[
+        bool,
+        typer.Option(
+            "--costs", help="Measure what the schemas take to compile, with cachediag[grammar]."
+        ),
+    ] = False,
+    emit: Annotated[
+        Emitted | None,
+        typer.Option(help="Write this for the tools of --request.", show_default=False),
+    ] = None,
+    request: Annotated[
+        int | None, typer.Option(metavar="N", help="For --emit: the request's number.", min=0)
+    ] = None,
+    model: ModelOption = None,
+    syntax: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="How the model writes tool calls: hermes, qwen3_coder, llama3_json, deepseek_v3,"
+            " deepseek_v31; by default as its chat template or its name says.",
+            show_default=False,
+        ),
+    ] = None,
+    live: Annotated[
+        bool,
+        typer.Option("--live", help="Send --backend a short request for each schema, one by one."),
+    ] = False,
+    backend: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="For --live: a server that runs.", show_default=False),
+    ] = None,
+    request_model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="For --live: the model to ask for; by default the one that the server lists, or"
+            " the recorded one.",
+            show_default=False,
+        ),
+    ] = None,
+    header: HeaderOption = None,
     incoming: IncomingOption = False,
     format_: FormatOption = Format.text,
 ) -> None:
@@ -48,14 +101,35 @@ def lint(  # noqa: PLR0917 - a parameter is an option
       cachediag lint                        the newest recording
       cachediag lint --decoder xgrammar     for a server that decodes with xgrammar
       cachediag lint request.json           one body
+      cachediag lint --costs --model qwen3
+      cachediag lint --emit structural-tag --request 3 --model qwen3
+      cachediag lint --live --backend http://127.0.0.1:8000
     """  # noqa: D301 - the backspace keeps the lines below as they are
+    _check_one(costs=costs, emit=emit is not None, live=live)
+    opened = source(session, incoming=incoming)
+    if costs or emit or live:
+        from cachediag.cli import lint_engines
+
+        written = lint_engines.Written(model, syntax)
+        if costs:
+            lint_engines.costs(opened, written, format_)
+        elif emit:
+            lint_engines.emit(opened, _needed(request, "--request N"), written)
+        else:
+            lint_engines.probe(
+                opened,
+                _needed(backend, "--backend URL"),
+                request_model=request_model,
+                headers=headers(header or ()),
+                format_=format_,
+            )
+        return
     from cachediag.lint.linted import DECODERS
     from cachediag.lint.linted import lint as judge
     from cachediag.report import documents
     from cachediag.report.lint import LintReport
     from cachediag.report.lint_documents import linted
 
-    opened = source(session, incoming=incoming)
     made = judge(opened, tuple(decoder) if decoder else DECODERS)
     if format_ is Format.json:
         write(documents.dumps(linted(made, session=opened.name)))
@@ -63,3 +137,15 @@ def lint(  # noqa: PLR0917 - a parameter is an option
         out().print(LintReport(made, opened.name))
     if any(each.finding.severity != "info" for each in made.found):
         raise typer.Exit(1)
+
+
+def _check_one(**chosen: bool) -> None:
+    named = [f"--{name}" for name, given in chosen.items() if given]
+    if len(named) > 1:
+        raise UsageError(f"{' and '.join(named)} are done one at a time")
+
+
+def _needed(value: _T | None, option: str) -> _T:
+    if value is None:
+        raise UsageError(f"{option} is missing", remedy=f"Add {option}.")
+    return value

@@ -1,11 +1,14 @@
 """Options and arguments that several commands share."""
 
+import os
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cachediag.cli.console import err
+from cachediag.errors import UsageError
 
 if TYPE_CHECKING:
     from cachediag.analysis.choice import Choice
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Format",
     "FormatOption",
+    "HeaderOption",
     "IncomingOption",
     "ModelOption",
     "ProfileOption",
@@ -25,6 +29,7 @@ __all__ = [
     "choice_for",
     "chosen",
     "counting_for",
+    "headers",
     "recorded",
     "source",
 ]
@@ -54,6 +59,15 @@ ModelOption = Annotated[
         "--model",
         metavar="NAME|DIR",
         help="Tokenizer and chat template: qwen2.5, qwen3, …, or a local model directory.",
+    ),
+]
+HeaderOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="A header to send; the value env:KEY is read from the variable KEY. May be given"
+        " several times.",
+        show_default=False,
     ),
 ]
 IncomingOption = Annotated[
@@ -146,3 +160,23 @@ def counting_for(opened: "Source", profile: str | None, model: str | None) -> "C
     from cachediag.backends import choosing
 
     return choosing.counting_for(opened, profile, model)
+
+
+def headers(given: Sequence[str]) -> dict[str, str]:
+    """What `--header` says, values of variables filled in.
+
+    Raises:
+        UsageError: it is not written NAME=VALUE, or the variable is not set.
+    """
+    made = {}
+    for each in given:
+        name, sign, value = each.partition("=")
+        if not name or not sign:
+            raise UsageError("a header is written NAME=VALUE", where="--header")
+        if value.startswith("env:"):
+            variable = value.removeprefix("env:")
+            if variable not in os.environ:
+                raise UsageError(f"the variable {variable} is not set", where=f"--header {name}")
+            value = os.environ[variable]
+        made[name.lower()] = value
+    return made

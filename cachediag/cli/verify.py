@@ -1,6 +1,5 @@
 """`cachediag verify`: a session replayed against a live backend."""
 
-import os
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,16 +10,18 @@ from cachediag.cli.console import err, out, write
 from cachediag.cli.options import (
     Format,
     FormatOption,
+    HeaderOption,
     ModelOption,
     ProfileOption,
     SessionArgument,
     asked,
+    headers,
     source,
 )
 from cachediag.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from cachediag.verify.experiment import Experiment, Progress
     from cachediag.verify.plan import Plan
@@ -106,15 +107,7 @@ def verify(  # noqa: PLR0917 - a parameter is an option
             show_default=False,
         ),
     ] = None,
-    header: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="A header to send; the value env:KEY is read from the variable KEY. May be given"
-            " several times.",
-            show_default=False,
-        ),
-    ] = None,
+    header: HeaderOption = None,
     yes: Annotated[bool, typer.Option("--yes", help="Send even where it costs money.")] = False,
     format_: FormatOption = Format.text,
 ) -> None:
@@ -140,7 +133,7 @@ def verify(  # noqa: PLR0917 - a parameter is an option
     from cachediag.verify.verdict import verdict
 
     opened = source(session, incoming=True)
-    sent = _headers(header or ())
+    sent = headers(header or ())
     ruleset = read_rules(rules) if rules else None
     wanted = Wanted(
         backend=backend,
@@ -192,21 +185,6 @@ def _step(text: str) -> None:
     # Told every second; the bar shows that something goes on.
     if not text.startswith("waiting"):
         _say(text)
-
-
-def _headers(given: "Sequence[str]") -> dict[str, str]:
-    headers = {}
-    for each in given:
-        name, sign, value = each.partition("=")
-        if not name or not sign:
-            raise UsageError("a header is written NAME=VALUE", where="--header")
-        if value.startswith("env:"):
-            variable = value.removeprefix("env:")
-            if variable not in os.environ:
-                raise UsageError(f"the variable {variable} is not set", where=f"--header {name}")
-            value = os.environ[variable]
-        headers[name.lower()] = value
-    return headers
 
 
 def _check_reach(ready: "Setup", planned: "Plan", repeats: int, *, yes: bool) -> None:

@@ -9,13 +9,15 @@ from rich.text import Text
 
 from cachediag.lint.grammar.child import Result
 from cachediag.lint.grammar.costs import Costs, EngineCosts, OneMore, SchemaCost
+from cachediag.lint.live import Probed, Probes
 from cachediag.lint.schemas import Collected, Schema
 from cachediag.report.safe import printable
-from cachediag.report.style import BAD, DIM, Paragraph, count, line, symbols
+from cachediag.report.style import BAD, DIM, GOOD, Paragraph, count, line, symbols
 
-__all__ = ["CostsReport", "title"]
+__all__ = ["CostsReport", "LiveReport"]
 
 _MOST = 10
+_WORDS = ("", "warnings", "the server said")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class CostsReport:
             schema = self.collected.schemas[each.schema]
             yield line(
                 (f"{symbols(options).bad} {each.result.outcome}", BAD),
-                f"  {title(schema)}: {printable(each.result.message or '')}",
+                f"  {_title(schema)}: {printable(each.result.message or '')}",
             )
         ranked = [each for each in schemas if each.result.outcome == "compiled"]
         ranked.sort(key=lambda each: each.result.seconds or 0.0, reverse=True)
@@ -77,7 +79,7 @@ class CostsReport:
             for each in ranked[:_MOST]:
                 result = each.result
                 table.add_row(
-                    title(self.collected.schemas[each.schema]),
+                    _title(self.collected.schemas[each.schema]),
                     _taken(result),
                     _bytes(result.size),
                     printable("; ".join(result.warnings)),
@@ -87,7 +89,59 @@ class CostsReport:
             yield line((f"and {count(len(ranked) - _MOST, 'more')[:-1]}", DIM))
 
 
-def title(schema: Schema) -> str:
+@dataclass(frozen=True, slots=True)
+class LiveReport:
+    """A backend, probed with a session's schemas."""
+
+    probes: Probes
+    schemas: Sequence[Schema]
+    name: str
+    backend: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the report's lines."""
+        probes = self.probes
+        yield line((printable(self.name), "bold"), f"   {printable(self.backend)}")
+        yield line(
+            (
+                f"a plain request takes {_time(probes.plain)}; each probe may take"
+                f" {_time(probes.deadline)}",
+                DIM,
+            )
+        )
+        yield Text()
+        table = _table("schema", "", "first token", "whole", "the server said")
+        for each in probes.probed:
+            table.add_row(
+                _title(self.schemas[each.schema]),
+                Text(each.state, GOOD if each.state == "answered" else BAD),
+                "-" if each.first_token is None else _time(each.first_token),
+                _time(each.seconds),
+                printable(each.message or ""),
+            )
+        yield table
+        for each in probes.probed:
+            if each.recovered is not None:
+                yield Paragraph(
+                    f"{self._named(each)}: the next request was answered"
+                    f" {_time(each.recovered)} later."
+                )
+        if probes.stopped:
+            last = probes.probed[-1]
+            left = len(self.schemas) - len(probes.probed)
+            rest = f" {count(left, 'schema')} not sent." if left else ""
+            yield Text()
+            yield Paragraph(
+                f"{self._named(last)}: the server answers no request after it. It was not"
+                f" waited for any longer.{rest}",
+                BAD,
+            )
+
+    def _named(self, probed: Probed) -> str:
+        return _title(self.schemas[probed.schema])
+
+
+def _title(schema: Schema) -> str:
     """A schema's name, fit for a terminal, and where it stands."""
     named = printable(schema.name) if schema.name else schema.kind
     return f"{named} ({schema.request}: {printable(schema.home)})"
@@ -120,7 +174,7 @@ def _one_more(found: OneMore) -> str:
 def _table(*heads: str) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=DIM)
     for number, head in enumerate(heads):
-        left = number == 0 or head == "warnings"
+        left = number == 0 or head in _WORDS
         table.add_column(head, justify="left" if left else "right", no_wrap=True)
     return table
 

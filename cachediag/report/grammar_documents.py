@@ -1,11 +1,14 @@
-"""`cachediag.lint-costs/1`: what grammars cost; `docs/json.md` describes it."""
+"""`cachediag.lint-costs/1` and `cachediag.lint-live/1`; `docs/json.md` describes them."""
+
+from collections.abc import Sequence
 
 from cachediag.lint.grammar.child import Result
 from cachediag.lint.grammar.costs import Costs, EngineCosts, Group, OneMore
+from cachediag.lint.live import Probes
 from cachediag.lint.schemas import Collected, Schema
 from cachediag.model import Json
 
-__all__ = ["costs", "named"]
+__all__ = ["costs", "probed"]
 
 
 def costs(made: Costs, collected: Collected, *, session: str) -> dict[str, Json]:
@@ -26,7 +29,42 @@ def costs(made: Costs, collected: Collected, *, session: str) -> dict[str, Json]
     }
 
 
-def named(schema: Schema) -> dict[str, Json]:
+def probed(
+    made: Probes, schemas: Sequence[Schema], *, session: str, backend: str
+) -> dict[str, Json]:
+    """The document of a backend that was probed.
+
+    Args:
+        made: what became of each schema.
+        schemas: those that were given, in order.
+        session: the session's name.
+        backend: its address.
+    """
+    return {
+        "schema": "cachediag.lint-live/1",
+        "session": session,
+        "backend": backend,
+        "protocol": made.protocol,
+        "plain_s": made.plain,
+        "deadline_s": made.deadline,
+        "probes": [
+            _named(schemas[each.schema])
+            | {
+                "state": each.state,
+                "s": each.seconds,
+                "first_token_s": each.first_token,
+                "message": each.message,
+                "healthy": each.healthy,
+                "recovered_s": each.recovered,
+            }
+            for each in made.probed
+        ],
+        "not_sent": len(schemas) - len(made.probed),
+        "stopped": made.stopped,
+    }
+
+
+def _named(schema: Schema) -> dict[str, Json]:
     """Which schema is meant."""
     return {
         "request": schema.request,
@@ -43,7 +81,7 @@ def _engine(engine: EngineCosts, collected: Collected) -> dict[str, Json]:
         "syntax": engine.syntax,
         "load_s": engine.load_seconds,
         "schemas": [
-            named(collected.schemas[each.schema]) | _result(each.result) for each in engine.schemas
+            _named(collected.schemas[each.schema]) | _result(each.result) for each in engine.schemas
         ],
         "groups": [_group(each) for each in engine.groups],
         "one_more": _one_more(engine.one_more),
