@@ -47,10 +47,11 @@ class _Backlog:
         self.prompts.append(tokens)
         self.tokens += tokens
 
-    def shrink(self, prompts: int) -> None:
-        """Its last so many prompts are left."""
+    def shrink(self, prompts: int) -> int:
+        """Its last so many prompts are left; returns their tokens."""
         while len(self.prompts) > prompts:
             self.tokens -= self.prompts.popleft()
+        return self.tokens
 
 
 class Dynamo(Policy):
@@ -86,7 +87,10 @@ class Dynamo(Policy):
         best = inf
         for replica in replicas:
             number, tokens = replica.id, 0
-            cost = scale * self._waiting(replica) + sizes.get(number, 0) + len(blocks)
+            cost: float = sizes.get(number, 0) + len(blocks)
+            backlog = self._backlogs.get(number)
+            if backlog is not None and backlog.prompts:
+                cost += scale * backlog.shrink(replica.waiting + replica.prefilling)
             for holders, shared in levels:
                 if holders >> number & 1:
                     cost -= shared
@@ -122,16 +126,6 @@ class Dynamo(Policy):
         """Forget what runs there."""
         self._active.remove(replica)
         self._backlogs.pop(replica, None)
-
-    def _waiting(self, replica: Replica) -> int:
-        """Tokens that a replica has yet to prefill."""
-        backlog = self._backlogs.get(replica.id)
-        if backlog is None:
-            return 0
-        prompts = replica.waiting + replica.prefilling
-        if len(backlog.prompts) > prompts:
-            backlog.shrink(prompts)
-        return backlog.tokens
 
     def _pick(self, costs: list[float]) -> int:
         low, high = min(costs), max(costs)

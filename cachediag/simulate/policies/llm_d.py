@@ -27,8 +27,9 @@ default is what a comment there works out for one. The original's figures of que
 to some 50 ms old; here they are those of the moment.
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
+from itertools import repeat
 from math import inf
 from sys import maxsize
 
@@ -126,14 +127,10 @@ class LlmD(Policy):
 
     def _matches(self, keys: tuple[int, ...]) -> list[tuple[int, int]]:
         """How many blocks each set of replicas holds, up to the first that none does."""
-        counts: dict[int, int] = {}
-        holders_of = self._holders.get
-        for key in keys:
-            holders = holders_of(key, 0)
-            if not holders:
-                break
-            counts[holders] = counts.get(holders, 0) + 1
-        return list(counts.items())
+        found = list(map(self._holders.get, keys, repeat(0)))
+        if 0 in found:
+            del found[found.index(0) :]
+        return list(Counter(found).items())
 
     def _add(self, keys: tuple[int, ...], replica: int) -> None:
         recent = self._recent.setdefault(replica, OrderedDict())

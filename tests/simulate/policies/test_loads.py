@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachediag.simulate.policies.loads import draws, least_loaded, one_of
@@ -15,6 +15,7 @@ def test_nothing_is_drawn_where_one_is_best() -> None:
     assert one_of([5.0, 2.0], 2.0, lambda: pytest.fail("drawn")) == 1
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=9), st.integers(0, 99))
 def test_none_is_less_loaded(loads: list[int], seed: int) -> None:
     replicas = fleet("012345678"[: len(loads)], outstanding=loads)

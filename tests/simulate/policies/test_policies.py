@@ -5,7 +5,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachediag.errors import UsageError
@@ -68,12 +68,14 @@ def _replica(number: int, running: list[tuple[int, Request, FakeReplica]], now: 
 
 
 @pytest.mark.parametrize("spec", SPECS)
+@settings(deadline=None, max_examples=50)
 @given(_STEPS)
 def test_one_of_those_there_are_is_chosen(spec: str, steps) -> None:
     played(spec, steps)
 
 
 @pytest.mark.parametrize("spec", SPECS)
+@settings(deadline=None, max_examples=50)
 @given(_STEPS, st.integers(0, 9))
 def test_the_same_seed_chooses_the_same(spec: str, steps, seed: int) -> None:
     assert played(spec, steps, seed) == played(spec, steps, seed)

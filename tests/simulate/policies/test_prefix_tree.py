@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachediag.heads import common_head
@@ -36,6 +36,7 @@ def check(tree: PrefixTree, sent: Sent, prompt: str) -> None:
         assert found == sent.holders(prompt[:length])
 
 
+@settings(deadline=None)
 @given(_STEPS, digits)
 def test_a_path_says_how_far_a_prompt_was_seen_and_by_whom(steps, prompt: str) -> None:
     tree = PrefixTree()
@@ -49,6 +50,7 @@ def test_a_path_says_how_far_a_prompt_was_seen_and_by_whom(steps, prompt: str) -
     }
 
 
+@settings(deadline=None)
 @given(_STEPS, digits, st.sets(st.integers(0, 4), min_size=1))
 def test_the_longest_is_sought_among_those_that_are_there(steps, prompt: str, there) -> None:
     tree = PrefixTree()
@@ -62,6 +64,7 @@ def test_the_longest_is_sought_among_those_that_are_there(steps, prompt: str, th
     assert [each.id for each in found] == sorted(holders)
 
 
+@settings(deadline=None)
 @given(_STEPS, st.integers(0, 3), digits)
 def test_a_replica_that_is_removed_leaves_nothing_behind(steps, gone: int, prompt: str) -> None:
     tree = PrefixTree()
@@ -76,6 +79,7 @@ def test_a_replica_that_is_removed_leaves_nothing_behind(steps, gone: int, promp
     assert not tree._starts
 
 
+@settings(deadline=None)
 @given(_STEPS)
 def test_a_node_that_is_cut_keeps_its_marks(steps) -> None:
     tree = PrefixTree()
