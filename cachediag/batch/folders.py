@@ -13,10 +13,12 @@ from cachediag.capture.importers.folder import holds_body
 from cachediag.errors import InputError, SessionError
 from cachediag.session.schema import APPLICATION_ID, SUFFIX, read_header
 
-__all__ = ["SUFFIXES", "Held", "look_through"]
+__all__ = ["BESIDE", "SUFFIXES", "Held", "look_through"]
 
 SUFFIXES: Final = (SUFFIX, ".flow", ".flows", ".har", ".jsonl", ".mitm", ".ndjson")
 """What calls itself so is a session even where it cannot be read: then that is told."""
+BESIDE: Final = tuple(f"{SUFFIX}{end}" for end in ("-wal", "-shm", "-journal"))
+"""SQLite's own files beside a session that is being recorded."""
 
 
 class _Kind(Enum):
@@ -72,7 +74,8 @@ def _walk(folder: Path) -> Iterator[tuple[Path, list[Path]]]:
 
     for directory, inner, names in os.walk(folder, onerror=refuse):
         inner[:] = sorted(name for name in inner if not name.startswith("."))
-        paths = (Path(directory, name) for name in sorted(names) if not name.startswith("."))
+        shown = sorted(name for name in names if not name.startswith("."))
+        paths = (Path(directory, name) for name in shown if not name.endswith(BESIDE))
         yield Path(directory), [path for path in paths if path.is_file()]
 
 

@@ -12,12 +12,8 @@ from cachediag.batch import folders, stores
 from cachediag.batch.model import Named
 from cachediag.errors import InputError, UsageError
 from cachediag.session import library
-from cachediag.session.schema import SUFFIX
 
 __all__ = ["Found", "find"]
-
-# SQLite's own files beside a session that is being recorded.
-_BESIDE = tuple(f"{SUFFIX}{end}" for end in ("-wal", "-shm", "-journal"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +107,7 @@ def _matching(pattern: str) -> tuple[list[Named], int]:
 
 def _matches(pattern: str) -> Iterator[str]:
     for match in sorted(glob.glob(pattern, recursive=True)):  # noqa: PTH207 - Path refuses absolute ones
-        if not match.endswith(_BESIDE):
+        if not match.endswith(folders.BESIDE):
             yield match
 
 

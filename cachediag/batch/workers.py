@@ -234,8 +234,9 @@ def _held_back() -> Iterator[None]:
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
-    for number in came[:1]:
-        signal.raise_signal(number)
+        # What failed meanwhile may have failed of it: a whole group of processes is told to end.
+        for number in came[:1]:
+            signal.raise_signal(number)
 
 
 def dask_setup(_: object) -> None:

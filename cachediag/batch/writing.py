@@ -4,7 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -83,8 +83,12 @@ class RowFile:
             if kind is None:
                 self._finish()
         finally:
-            if self._file is not None:
-                self._file.close()
+            # Whole or not, it is of no use where this is still open.
+            with suppress(OSError):
+                if self._writer is not None:
+                    self._writer.close()
+                if self._file is not None:
+                    self._file.close()
             shutil.rmtree(self._directory, ignore_errors=True)
 
     def _finish(self) -> None:

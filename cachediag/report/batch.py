@@ -8,7 +8,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.filesize import decimal
 from rich.text import Text
 
-from cachediag.batch.summary import Summary
+from cachediag.batch.summary import Cause, Summary
 from cachediag.report.analysis import dollars, duration
 from cachediag.report.diff import title
 from cachediag.report.safe import printable
@@ -69,9 +69,8 @@ class BatchReport:
         paid = self.summary.totals.usd is not None
         yield line((f"{head}  {'more USD':>9}" if paid else head, DIM))
         for cause in causes[:_CAUSES]:
-            named = f"{cause.code} {title(cause.code)}  {printable(cause.path or '')}"
             row = (
-                f"{_cut(_DESIGN if cause.code == '-' else named)}  {cause.sessions:>8,}  "
+                f"{_cut(_named(cause))}  {cause.sessions:>8,}  "
                 f"{cause.requests:>9,}  {cause.tokens_lost:>14,}"
             )
             usd = "unknown" if cause.usd is None else dollars(cause.usd)
@@ -148,6 +147,12 @@ class BatchReport:
         if code != "-":
             shown[f"cachediag explain {code}"] = "what it is, and what to do"
         return shown or {"cachediag analyze SESSION": "one of them, request by request"}
+
+
+def _named(cause: Cause) -> str:
+    if cause.code == "-":
+        return _DESIGN
+    return f"{cause.code} {title(cause.code)}  {printable(cause.path or '')}"
 
 
 def _cut(text: str, *, end: bool = False) -> str:

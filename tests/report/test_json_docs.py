@@ -163,6 +163,12 @@ def test_an_analysis(session: str) -> None:
     assert keys("analyze", session, "--profile", "vllm-mlx@0.2.6") == expected
 
 
+def test_many_sessions(session: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.cachediag").touch()
+    words = ("analyze", session, str(tmp_path / "bad.cachediag"), "--workers", "1")
+    assert keys(*words, code=2) == documented("cachediag.batch/1")
+
+
 RULES = """
 version = 1
 [[rule]]
