@@ -10,7 +10,17 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import analysis, encoder, live, recorder, session_file, start_up, strip
+from benchmarks import (
+    analysis,
+    batch,
+    encoder,
+    live,
+    recorder,
+    session_file,
+    simulate,
+    start_up,
+    strip,
+)
 from benchmarks.figure import Figure
 
 _GROUPS: dict[str, Callable[[], Iterable[Figure]]] = {
@@ -20,10 +30,12 @@ _GROUPS: dict[str, Callable[[], Iterable[Figure]]] = {
     "start-up": start_up.measure,
     "encoder": encoder.measure,
     "analysis": analysis.measure,
+    "batch": batch.measure,
+    "simulate": simulate.measure,
     "live": live.measure,
 }
-# They install 400 MB and take minutes.
-_WHEN_NAMED = ("live",)
+# They take many minutes, and the latter installs 400 MB.
+_WHEN_NAMED = ("simulate", "live")
 
 
 def main() -> None:

@@ -5,19 +5,16 @@ there when its prefill ends; the others are decoded, so a request of one token e
 """
 
 from array import array
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Iterator, Sequence
 
 import simpy
 
-from cachediag.errors import CachediagError, InputError, UsageError
+from cachediag.errors import InputError, UsageError
 from cachediag.simulate.caches import cache_for
 from cachediag.simulate.model import Change, Policy, Request, Run, Server, Workload
 from cachediag.simulate.replica import ServingReplica
 
 __all__ = ["play"]
-
-_Steps: TypeAlias = simpy.events.ProcessGenerator
 
 
 def play(
@@ -86,6 +83,7 @@ class _Played:
         """By their ids."""
         self._taking: list[ServingReplica] = []
         """Those that take requests, in the order of joining."""
+        self._requests: Iterator[Request] = iter(())
         self._sent = 0
         self._first = 0.0
         self._last = 0.0
@@ -102,26 +100,29 @@ class _Played:
 
     def run(self, seed: int) -> None:
         """Send all requests and wait for their ends."""
-        self._env.process(self._arrivals(seed))
-        try:
-            self._env.run()
-        except CachediagError as copy:
-            # What SimPy raises has the message alone; the error itself says where, and what to do.
-            raise copy.__cause__ or copy from None
+        self._requests = self._workload.requests(seed)
+        self._await_next(0.0)
+        self._env.run()
 
-    def _arrivals(self, seed: int) -> _Steps:
-        """The requests that wait for no other."""
-        env, last = self._env, 0.0
-        for request in self._workload.requests(seed):
-            if self._is_full():
-                return
-            if request.arrival < last:
-                raise InputError(
-                    "requests are not in the order of their arrival", where=self._workload.name
-                )
-            last = request.arrival
-            yield env.timeout(max(0.0, last - env.now))
-            self._send(request)
+    def _await_next(self, before: float) -> None:
+        """Have the next request sent that waits for no other.
+
+        Args:
+            before: when the one before it arrived.
+        """
+        request = None if self._is_full() else next(self._requests, None)
+        if request is None:
+            return
+        if request.arrival < before:
+            raise InputError(
+                "requests are not in the order of their arrival", where=self._workload.name
+            )
+        arrival = self._env.timeout(max(0.0, request.arrival - self._env.now))
+        arrival.callbacks.append(lambda _: self._arrived(request))
+
+    def _arrived(self, request: Request) -> None:
+        self._send(request)
+        self._await_next(request.arrival)
 
     def _is_full(self) -> bool:
         return self._limit is not None and self._sent >= self._limit

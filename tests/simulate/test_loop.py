@@ -115,9 +115,9 @@ def test_a_run_says_what_became_of_its_requests() -> None:
 
 
 def test_what_happens_at_one_time_happens_as_it_was_planned() -> None:
-    """The arrival at 1 was planned before the prefill that ends at 1 began."""
+    """The end of the prefill at 1 is planned when it begins; then the next arrival is looked at."""
     _, policy = played(request("1"), request("1", arrival=1.0, session="1"))
-    assert policy.heard[:3] == [("to 0", "0", 0.0), ("to 0", "1", 1.0), ("end on 0", "0", 1.0)]
+    assert policy.heard[:3] == [("to 0", "0", 0.0), ("end on 0", "0", 1.0), ("to 0", "1", 1.0)]
 
 
 def test_a_request_that_ends_when_another_comes_does_not_wait_for_it() -> None:

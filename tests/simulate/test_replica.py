@@ -131,8 +131,6 @@ def test_a_router_sees_who_waits_and_for_how_many_tokens() -> None:
     env.run(until=1)
     for _ in range(2):
         served.take(request("1", output_tokens=5))
-    assert seen() == (2, 2, False, 18)
-    env.run(until=1.5)
     assert seen() == (2, 1, True, 18)
     env.run(until=2.5)
     assert seen() == (2, 0, False, 18)
