@@ -10,25 +10,15 @@ a run is found by its first key, and a prompt that agrees with one of its keys a
 before that. What a prompt costs follows the runs that it is made of, not its length.
 """
 
-from array import array
-from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Sequence
 
 from cachediag.simulate.model import Request
+from cachediag.simulate.runs import agreement, packed
 
 __all__ = ["AllBlocks", "RecentBlocks"]
 
 _NONE: Sequence[int] = ()
-
-
-def _agreement(keys: Sequence[int], blocks: tuple[int, ...], at: int) -> int:
-    """How many of a run's keys, the first of which it has, a prompt has from a place on."""
-    size = len(keys)
-    if at + size <= len(blocks) and keys[-1] == blocks[at + size - 1]:
-        return size
-    both = range(min(size, len(blocks) - at))
-    return bisect_left(both, True, key=lambda n: keys[n] != blocks[at + n])
 
 
 def _reused(request: Request, blocks: int, size: int) -> int:
@@ -66,7 +56,7 @@ class AllBlocks:
         runs, run, at, own, end = self._runs, _NONE, 0, 0, len(blocks)
         while at < end and (found := runs.get(blocks[at])) is not None:
             run = found
-            own = _agreement(run, blocks, at)
+            own = agreement(run, blocks, at)
             at += own
         return at, run, own
 
@@ -76,16 +66,8 @@ class AllBlocks:
         if found < len(blocks):
             if own < len(run):
                 self._runs[run[0]], self._runs[run[own]] = run[:own], run[own:]
-            self._runs[blocks[found]] = _packed(blocks[found:])
+            self._runs[blocks[found]] = packed(blocks[found:])
         return found
-
-
-def _packed(keys: tuple[int, ...]) -> Sequence[int]:
-    """The same keys in a fifth of the room, if they are of 64 bits."""
-    try:
-        return array("q", keys)
-    except OverflowError:
-        return keys
 
 
 class _Run:
@@ -140,7 +122,7 @@ class RecentBlocks:
         runs, run, at, own, end = self._runs, self._root, 0, 0, len(blocks)
         while at < end and (found := runs.get(blocks[at])) is not None:
             run = found
-            own = _agreement(run.keys, blocks, at)
+            own = agreement(run.keys, blocks, at)
             at += own
         return at, run, own
 

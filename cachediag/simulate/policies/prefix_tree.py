@@ -1,13 +1,12 @@
 """Which replicas were sent which prefixes: a radix tree of block keys that all of them share.
 
-A key stands for its block and all before it. So a node is found by its first key alone, and a
-prompt that has a node's last key in its place agrees with all of it.
+Each node is a run of blocks that came together, found by its first key alone.
 """
 
 from collections.abc import Sequence
 
-from cachediag.heads import common_head
 from cachediag.simulate.model import Replica
+from cachediag.simulate.runs import agreement, packed
 
 __all__ = ["Node", "PrefixTree", "coarser", "longest"]
 
@@ -17,7 +16,7 @@ class Node:
 
     __slots__ = ("first", "holders", "keys", "parent")
 
-    def __init__(self, keys: tuple[int, ...], parent: "Node | None", first: int) -> None:
+    def __init__(self, keys: Sequence[int], parent: "Node | None", first: int) -> None:
         self.keys = keys
         self.parent = parent
         self.first = first
@@ -51,7 +50,7 @@ class PrefixTree:
                 break
             reach = length + len(node.keys)
             if reach > end or blocks[reach - 1] != node.keys[-1]:
-                found.append((node, length + common_head(node.keys, blocks, 0, length)))
+                found.append((node, length + agreement(node.keys, blocks, length)))
                 break
             length = reach
             found.append((node, length))
@@ -79,7 +78,7 @@ class PrefixTree:
             if length - start < len(path[-1].keys):
                 path[-1] = self._split(path[-1], length - start)
         if length < len(blocks):
-            leaf = Node(blocks[length:], path[-1] if path else None, replica)
+            leaf = Node(packed(blocks[length:]), path[-1] if path else None, replica)
             self._starts[blocks[length]] = leaf
             path.append(leaf)
         bit, marks = 1 << replica, self.marks.setdefault(replica, {})

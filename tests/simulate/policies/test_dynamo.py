@@ -1,11 +1,13 @@
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cachediag.errors import UsageError
 from cachediag.simulate.model import Request, Scale
 from cachediag.simulate.policies import policy
 from cachediag.simulate.policies.dynamo import Dynamo
 from tests.simulate.fleet import FakeCache, fleet
-from tests.simulate.prompts import chained, request
+from tests.simulate.prompts import chained, digits, request
 
 
 def prepared(spec: str = "dynamo") -> Dynamo:
@@ -113,3 +115,36 @@ def test_a_request_that_ends_where_its_replica_has_left_is_forgotten() -> None:
 def test_a_wrong_value_is_refused(spec: str, message: str) -> None:
     with pytest.raises(UsageError, match=f"^{message}$"):
         policy(f"dynamo:{spec}")
+
+
+# Each step: where a request ends, how many prefills end everywhere, and the next prompt.
+_STEPS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), digits), max_size=20)
+
+
+@settings(deadline=None)
+@given(_STEPS, st.lists(digits, min_size=3, max_size=3), st.sampled_from([0, 0.5, 1, 3]))
+def test_no_cost_is_lower_than_that_of_the_chosen(steps, held, weight: float) -> None:
+    """Against the definition, worked out from all that was sent and what became of it."""
+    chooser = prepared(f"dynamo:kv_overlap_score_weight={weight}")
+    running: list[list[Request]] = [[], [], []]
+    to_prefill: list[list[int]] = [[], [], []]
+    for ends, prefilled, prompt in steps:
+        for prompts in to_prefill:
+            del prompts[:prefilled]
+        if len(running[ends]) > len(to_prefill[ends]):
+            chooser.ended(running[ends].pop(0), fleet()[ends], 0.0)
+        asked = request(prompt)
+        replicas = fleet(
+            waiting=[max(0, len(prompts) - 1) for prompts in to_prefill],
+            prefilling=[bool(prompts) for prompts in to_prefill],
+            cache=caches(*held),
+        )
+        new = [asked.input_tokens - 4 * each.cache.held(asked.blocks) for each in replicas]
+        costs = []
+        for own, prompts, tokens in zip(running, to_prefill, new, strict=True):
+            active = {key for each in (*own, asked) for key in each.blocks}
+            costs.append(weight * (sum(prompts) + tokens) / 4 + len(active))
+        chosen = chooser.choose(asked, replicas, 0.0).id
+        assert costs[chosen] == min(costs)
+        running[chosen].append(asked)
+        to_prefill[chosen].append(new[chosen])
