@@ -62,7 +62,7 @@ class SGLang(Policy):
         self._interval = at_least(0, "eviction_interval_secs", eviction_interval_secs) or inf
         self._max_tree_size = at_least(1, "max_tree_size", max_tree_size)
         self._tree = PrefixTree()
-        self._clock = 0
+        self._clock = count()
         self._next_eviction = float(self._interval)
 
     def prepare(self, scale: Scale, seed: int) -> None:  # noqa: ARG002
@@ -83,7 +83,7 @@ class SGLang(Policy):
             chosen = next((each for each in replicas if each.id == own), chosen)
         nodes = self._tree.insert(request.blocks, chosen.id, path)
         if nodes:
-            self._tree.marks[chosen.id][nodes[-1]] = self._tick()
+            self._tree.marks[chosen.id][nodes[-1]] = next(self._clock)
         return chosen
 
     def left(self, replica: int) -> None:
@@ -92,7 +92,7 @@ class SGLang(Policy):
 
     def _match(self, path: list[tuple[Node, int]], tokens: int) -> int | None:
         """Whose match is long enough for a prompt of so many tokens, if any's is."""
-        tick = self._tick()
+        tick = next(self._clock)
         if not path:
             return None
         node, blocks = path[-1]
@@ -102,10 +102,6 @@ class SGLang(Policy):
             self._tree.marks[node.first][node] = tick
         matched = min(blocks * self._block, tokens)
         return node.first if matched > self._cache_threshold * tokens else None
-
-    def _tick(self) -> int:
-        self._clock += 1
-        return self._clock
 
     def _evict(self, now: float) -> None:
         """Of each replica that has too much, drop the leaves that were not used for longest."""

@@ -26,7 +26,7 @@ def test_the_highest_sum_of_prefix_queue_and_cache() -> None:
     | 2 | 1256 | 1 0 0 | 500 100 200 | .5 0 0 | 0 1 1 | .5 .9 .8 | 2.5 3.8 3.6 | 1 |
     | 3 | 1234 | 1 1 1 | 900 100 100 | 1 .5 0 | 1 1 1 | .1 .9 .9 | 5.2 5.3 3.8 | 1 |
     | 4 | 1234 | 2 3 1 | 500 500 500 | 1 1 0 | .5 0 1 | .5 .5 .5 | 5 4 3 | 0 |
-    | 5 | 99 | 4 4 4 | 2000 1000 990 | 0 0 0 | 1 1 1 | 0 0 .01 | 2 2 2.02 | 2 |
+    | 5 | 1234 | 4 5 4 | 2000 1500 0 | 1 1 0 | 1 0 1 | 0 0 1 | 5 3 4 | 0 |
     | 6 | 1234 | (gone) 0 0 | 900 0 | 1 0 | 1 1 | .1 1 | 5.2 4 | 1 |
     """
     chooser = prepared("llm-d:kvCacheTokens=1000")
@@ -35,39 +35,39 @@ def test_the_highest_sum_of_prefix_queue_and_cache() -> None:
         ("1256", (1, 0, 0), (500, 100, 200)),
         ("1234", (1, 1, 1), (900, 100, 100)),
         ("1234", (2, 3, 1), (500, 500, 500)),
-        ("99", (4, 4, 4), (2000, 1000, 990)),
+        ("1234", (4, 5, 4), (2000, 1500, 0)),
     ]
     chosen = [
         chooser.choose(request(each), fleet(waiting=waiting, tokens=tokens), 0.0).id
         for each, waiting, tokens in steps
     ]
-    assert chosen == [0, 1, 1, 0, 2]
+    assert chosen == [0, 1, 1, 0, 0]
     chooser.left(0)
     left = fleet("12", waiting=(0, 0), tokens=(900, 0))
     assert chooser.choose(request("1234"), left, 0.0).id == 1
 
 
 def test_the_head_of_what_was_not_used_for_longest_goes_first() -> None:
-    """By the prefix alone; four blocks for each server. Seed 0 draws 0.844, 0.758, 0.421, 0.259.
+    """By the prefix, and then by the cache; four blocks for each server.
 
-    | request | prompt | tokens | index of 0 | index of 1 | matched | chosen |
-    |---|---|---|---|---|---|---|
-    | 1 | 1234 | 0 1 | | | | 0 |
-    | 2 | 56 | 0 1 | 1234 | | | 0 |
-    | 3 | 1234 | 0 1 | 34 of it, 56 | | none: nobody has 1 | 0 |
-    | 4 | 12 | 1 0 | 1234 | | 2/2 0/2 | 0 |
-    | 5 | 12 | 1 0 | 34 of 1234, 12 | | 2/2 0/2 | 0 |
-    | 6 | 5 | 1 0 | the same | | none | 1 |
+    | request | prompt | tokens | index of 0 before | matched | chosen |
+    |---|---|---|---|---|---|
+    | 1 | 12 | 0 1 | | | 0 |
+    | 2 | 34 | 0 1 | 12 | | 0 |
+    | 3 | 12 | 1 0 | 12 34 | 2/2 0/2 | 0 |
+    | 4 | 5 | 0 1 | 34 12 | | 0 |
+    | 5 | 34 | 1 0 | the second block of 34, 12, 5 | none: nobody has its first | 1 |
+    | 6 | 12 | 1 0 | the same | 2/2 0/2 | 0 |
     """
-    chooser = prepared("llm-d:lruCapacityPerServer=4,kvCacheTokens=1000000,queueScorerWeight=0")
+    chooser = prepared("llm-d:lruCapacityPerServer=4,kvCacheTokens=1000000")
     steps = [
-        *(("1234", (0, 1)), ("56", (0, 1)), ("1234", (0, 1))),
-        *(("12", (1, 0)), ("12", (1, 0)), ("5", (1, 0))),
+        *(("12", (0, 1)), ("34", (0, 1)), ("12", (1, 0)), ("5", (0, 1))),
+        *(("34", (1, 0)), ("12", (1, 0))),
     ]
     chosen = [
         chooser.choose(request(each), fleet("01", tokens=tokens), 0.0).id for each, tokens in steps
     ]
-    assert chosen == [0, 0, 0, 0, 0, 1]
+    assert chosen == [0, 0, 0, 0, 1, 0]
 
 
 def test_blocks_behind_one_that_a_server_lost_still_count_where_another_has_it() -> None:

@@ -47,6 +47,15 @@ def test_of_several_holders_any() -> None:
     assert chooser.choose(request("1"), fleet("012"), 0.0).id == 0
 
 
+def test_a_chunk_is_the_nearest_number_of_blocks() -> None:
+    """By default a chunk has 128 characters: 1.6 blocks of 20 tokens, so two of them."""
+    chooser = policy("production-stack")
+    chooser.prepare(Scale(block=20), 0)
+    first = chooser.choose(request("12"), fleet(), 0.0).id
+    assert {chooser.choose(request("12" + tail), fleet(), 0.0).id for tail in "3456789"} == {first}
+    assert len({chooser.choose(request("1" + tail), fleet(), 0.0).id for tail in "3456789"}) > 1
+
+
 def test_a_chunk_is_at_least_a_block() -> None:
     """By default a chunk has 128 characters: 4 tokens of a block of 512."""
     chooser = policy("production-stack")

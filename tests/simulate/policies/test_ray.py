@@ -1,3 +1,5 @@
+from itertools import permutations
+
 import pytest
 
 from cachediag.errors import UsageError
@@ -46,6 +48,12 @@ def test_by_default_no_queue_is_too_long_and_nothing_is_dropped() -> None:
     chooser = prepared("ray")
     assert chooser.choose(request("1234"), fleet(outstanding=(0, 1, 1)), 0.0).id == 0
     assert chooser.choose(request("12"), fleet(outstanding=(9999, 0, 0)), 1e9).id == 0
+
+
+def test_two_at_random_are_never_the_same_and_any_two_may_be() -> None:
+    chooser = prepared("ray")
+    pairs = [tuple(each.id for each in chooser._two(fleet("0123"))) for _ in range(300)]
+    assert set(pairs) == set(permutations(range(4), 2))
 
 
 def test_a_tenth_must_match_by_default() -> None:

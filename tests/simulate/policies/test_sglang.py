@@ -25,14 +25,14 @@ def test_by_match_while_the_load_is_even_and_by_load_otherwise() -> None:
     | 5 | 12 | 2 2 0 | 2/2 of 0 | 0 | match, in the middle of what was sent |
     | 6 | 1234 | 70 3 5 | 4/4 of 0 | 1 | 67 apart, 70 > 4.5: the fewest |
     | 7 | 1234 | 67 3 5 | 4/4 of 0, 1 | 0 | 64 apart is even: it came in by 0 |
-    | 8 | 1234 | 999 700 702 | 4/4 of 0, 1 | 0 | 999 < 1,050 is even |
+    | 8 | 1234 | 300 200 202 | 4/4 of 0, 1 | 0 | 1.5 times is even |
     | 9 | 1234 | (gone) 9 0 | 4/4 of 1 | 1 | 0 has left: another that holds it |
     """
     chooser = prepared("sglang")
     steps = [
         *(("1234", (0, 0, 0)), ("1235", (1, 0, 0)), ("1678", (2, 0, 0)), ("167", (2, 1, 0))),
         *(("12", (2, 2, 0)), ("1234", (70, 3, 5)), ("1234", (67, 3, 5))),
-        ("1234", (999, 700, 702)),
+        ("1234", (300, 200, 202)),
     ]
     chosen = [
         chooser.choose(request(each), fleet(outstanding=loads), 0.0).id for each, loads in steps
@@ -76,6 +76,54 @@ def test_what_was_not_used_for_longest_is_dropped_at_its_time() -> None:
         for now, each, loads in steps
     ]
     assert chosen == [0, 1, 1, 1, 1, 0, 1, 1]
+
+
+def test_a_place_that_becomes_a_leaf_has_the_age_of_its_own_last_use() -> None:
+    """Two blocks of 16 characters are kept, looked after every ten seconds.
+
+    | request | at | prompt | of 0 and 1 | why |
+    |---|---|---|---|---|
+    | 1 | 0 | 123 | 0 | no match: the fewest |
+    | 2 | 1 | 45 | 0 | no match: the fewest |
+    | 3 | 2 | 12 | 0 | 2/2 of 0 |
+    | 4 | 10 | 12 | 0 | leaf 3 went, then 45: 12 was used after it |
+    | 5 | 11 | 45 | 1 | gone: the fewest |
+    """
+    chooser = prepared("sglang:eviction_interval_secs=10,max_tree_size=32")
+    steps = [
+        *((0, "123", (0, 1)), (1, "45", (0, 1)), (2, "12", (0, 1))),
+        *((10, "12", (1, 0)), (11, "45", (1, 0))),
+    ]
+    chosen = [
+        chooser.choose(request(each), fleet("01", outstanding=loads), now).id
+        for now, each, loads in steps
+    ]
+    assert chosen == [0, 0, 0, 0, 1]
+
+
+def test_a_match_counts_as_a_use_at_every_eighth_step_of_the_clock() -> None:
+    """The clock goes on with each look-up and each prompt sent, from 0. Two blocks are kept.
+
+    | request | at | looked up | sent | prompt | of 0 and 1 | why |
+    |---|---|---|---|---|---|---|
+    | 1 | 0 | 0 | 1 | 12 | 0 | no match: the fewest |
+    | 2 | 1 | 2 | 3 | 34 | 0 | no match: the fewest |
+    | 3 | 2 | 4 | 5 | 77 | 1 | no match: the fewest |
+    | 4 | 3 | 6 | 7 | 77 | 1 | 2/2 of 1 |
+    | 5 | 4 | 8 | 9 | 1256 | 1 | 2/4 is just the threshold; that of 0 counts as a use |
+    | 6 | 10 | | | 12 | 0 | 0 lost 34, which was last used at 3 |
+    | 7 | 11 | | | 34 | 1 | gone: the fewest |
+    """
+    chooser = prepared("sglang:cache_threshold=0.5,eviction_interval_secs=10,max_tree_size=32")
+    steps = [
+        *((0, "12", (0, 1)), (1, "34", (0, 1)), (2, "77", (1, 0)), (3, "77", (0, 1))),
+        *((4, "1256", (1, 0)), (10, "12", (1, 0)), (11, "34", (1, 0))),
+    ]
+    chosen = [
+        chooser.choose(request(each), fleet("01", outstanding=loads), now).id
+        for now, each, loads in steps
+    ]
+    assert chosen == [0, 0, 1, 1, 1, 0, 1]
 
 
 def test_nothing_is_dropped_where_no_time_is_given() -> None:
