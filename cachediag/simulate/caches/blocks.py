@@ -168,7 +168,9 @@ class RecentBlocks:
     def _remove(self, run: _Run) -> None:
         """Drop a whole run that has none behind it."""
         self._kept -= len(run.keys)
-        del self._runs[run.keys[0]], self._ends[run]
+        # Not there only where keys do not name what stands before their blocks, as they should.
+        self._runs.pop(run.keys[0], None)
+        del self._ends[run]
         parent = run.parent
         if parent is None or parent is self._root:
             return

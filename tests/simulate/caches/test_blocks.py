@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -129,3 +131,14 @@ def test_without_a_limit_what_was_ever_seen_is_found(uses: list[Use]) -> None:
             cache.begin(asked, 0)
             cache.end(asked, 0)
         seen |= {*asked.blocks, *(asked.kept or ())}
+
+
+@given(st.lists(st.lists(st.integers(0, 5), max_size=5), max_size=30), st.integers(0, 8))
+def test_keys_that_name_no_prefix_do_no_harm(prompts: list[list[int]], limit: int) -> None:
+    recent, everything = RecentBlocks(1, limit), AllBlocks(1)
+    for number, blocks in enumerate(prompts):
+        asked = replace(request(block=1), blocks=tuple(blocks), input_tokens=len(blocks))
+        for cache in (recent, everything):
+            assert 0 <= cache.begin(asked, number) <= max(0, len(blocks) - 1)
+            cache.end(asked, number)
+        assert recent._kept <= limit
