@@ -33,10 +33,10 @@ class Page:
 
 @cache
 def all_codes() -> tuple[str, ...]:
-    """Every code that has a page, in the order of the catalogue: V, O, S, E, M, P, N."""
+    """Every code that has a page, in the order of the catalogue: V, O, S, E, M, P, G, N."""
     names = (entry.name for entry in files(__package__).iterdir())
     codes = (name.removesuffix(".md") for name in names if name.endswith(".md"))
-    return tuple(sorted(codes, key=lambda code: ("VOSEMPN".index(code[0]), code)))
+    return tuple(sorted(codes, key=lambda code: ("VOSEMPGN".index(code[0]), code)))
 
 
 def load(code: str) -> Page:

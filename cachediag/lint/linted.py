@@ -1,16 +1,22 @@
 """A session's schemas, judged: the findings, and what each decoder makes of each schema."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from cachediag.lint.checks import CHECKS, Subject, changing, names, tags, volatile
+from cachediag.lint.parts import parts
 from cachediag.lint.schemas import Collected, Schema, collect
-from cachediag.lint.verdicts import Verdict, verdict
+from cachediag.lint.verdicts import DECODERS, Verdict, verdict
 from cachediag.model import Finding
 from cachediag.session.source import Source
 
-__all__ = ["DECODERS", "Found", "Linted", "lint"]
+if TYPE_CHECKING:
+    from cachediag.analysis.tokenview import Counter
 
-DECODERS = ("xgrammar", "llguidance", "lm-format-enforcer", "outlines")
+__all__ = ["Found", "Linted", "lint"]
+
+_RANK = {"break": 0, "cost": 1, "info": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +39,65 @@ class Linted:
     verdicts: tuple[tuple[Verdict, ...], ...]
     """For each schema what each decoder makes of it, in the order of `decoders`."""
     found: tuple[Found, ...]
+    """What costs something first, then in the order of the requests."""
 
-    def of(self, schema: Schema) -> tuple[Found, ...]:
-        """What was found in one schema."""
-        number = self.collected.schemas.index(schema)
-        return tuple(each for each in self.found if each.schema == number)
+    @property
+    def costly(self) -> tuple[Found, ...]:
+        """What costs tokens, time or a request that fails."""
+        return tuple(each for each in self.found if each.finding.severity != "info")
 
 
-def lint(source: Source, decoders: Sequence[str] = DECODERS) -> Linted:
-    """Judge the schemas of a session."""
+def lint(
+    source: Source,
+    decoders: Sequence[str] = (),
+    counter: "Callable[[], Counter] | None" = None,
+    model: str | None = None,
+) -> Linted:
+    """Judge the schemas of a session.
+
+    Args:
+        source: the session.
+        decoders: those that are known to be at work; where none is, all are asked.
+        counter: makes what counts tokens, where the tools change; without it that is not looked
+            for.
+        model: the model that serves, where it is not the one that requests name.
+    """
     collected = collect(source.exchanges())
+    asked = tuple(decoders) or DECODERS
     verdicts = tuple(
-        tuple(verdict(each.schema, name) for name in decoders) for each in collected.schemas
+        tuple(verdict(each.schema, name) for name in asked) for each in collected.schemas
     )
-    return Linted(collected, tuple(decoders), verdicts, ())
+    found = [
+        *_of_schemas(collected, verdicts, is_decoded=bool(decoders)),
+        *(Found(each, request) for request, each in names.check(collected.requests)),
+        *(Found(each, request) for request, each in tags.check(collected.instructions, model)),
+    ]
+    if counter is not None and _has_changes(collected):
+        changes = changing.check(
+            source.exchanges(), source.exchange, collected.requests, counter()
+        )
+        found += [Found(each, request) for request, each in changes]
+    found.sort(key=lambda each: (_RANK[each.finding.severity], each.finding.code, each.request))
+    return Linted(collected, asked, verdicts, tuple(found))
+
+
+def _of_schemas(
+    collected: Collected, verdicts: Sequence[tuple[Verdict, ...]], *, is_decoded: bool
+) -> Iterator[Found]:
+    latest: dict[tuple[str, str | None], Schema] = {}
+    for number, schema in enumerate(collected.schemas):
+        inside = parts(schema.schema, schema.path)
+        subject = Subject(schema, inside, verdicts[number], is_decoded)
+        for check in CHECKS:
+            for found in check(subject):
+                yield Found(found, schema.request, number)
+        if schema.name is not None:
+            earlier = latest.get((schema.kind, schema.name))
+            told = None if earlier is None else volatile.changed(earlier, schema)
+            if told is not None:
+                yield Found(told, schema.request, number)
+            latest[schema.kind, schema.name] = schema
+
+
+def _has_changes(collected: Collected) -> bool:
+    return len({(each.tools, each.names) for each in collected.requests}) > 1

@@ -9,7 +9,7 @@ from cachediag.model import Endpoint, Exchange, Json, Part, Prompt
 from cachediag.protocol import Parser, jsontext
 from cachediag.protocol.jsontext import step
 
-__all__ = ["Asked", "Collected", "Kind", "Schema", "collect"]
+__all__ = ["Asked", "Collected", "Instruction", "Kind", "Schema", "collect"]
 
 Kind = Literal["tool", "response"]
 """Whose schema: a tool's arguments, or the whole response."""
@@ -40,6 +40,8 @@ class Schema:
     endpoint: Endpoint
     model: str | None
     """The model that the first request asks for."""
+    agent: str | None
+    """What the client calls itself in that request."""
     raw: bytes
     """The tool, or the format, as sent."""
 
@@ -61,10 +63,22 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Instruction:
+    """One text of a system prompt, where it first stood. Captured, so untrusted."""
+
+    request: int
+    path: str
+    text: str
+    model: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Collected:
     """All schemas of a session, each content once, and which request asked for which."""
 
     schemas: tuple[Schema, ...]
+    instructions: tuple[Instruction, ...]
+    """The texts of the system prompts, each once."""
     requests: tuple[Asked, ...]
     problems: Mapping[int, str]
     """Request → why it could not be read."""
@@ -97,7 +111,9 @@ def collect(exchanges: Iterable[Exchange]) -> Collected:
             requests.append(collector.add(exchange))
         except InputError as error:
             problems[info.index] = error.message
-    return Collected(tuple(collector.schemas), tuple(requests), problems)
+    return Collected(
+        tuple(collector.schemas), tuple(collector.instructions), tuple(requests), problems
+    )
 
 
 class _Found(NamedTuple):
@@ -112,6 +128,13 @@ class _Found(NamedTuple):
 _Reader = Callable[[Json], Iterator[_Found]]
 
 
+class _Where(NamedTuple):
+    request: int
+    endpoint: Endpoint
+    model: str | None
+    agent: str | None
+
+
 class _Tools(NamedTuple):
     numbers: tuple[int, ...]
     names: tuple[tuple[str, str], ...]
@@ -122,7 +145,9 @@ class _Collector:
 
     def __init__(self) -> None:
         self.schemas: list[Schema] = []
+        self.instructions: list[Instruction] = []
         self._parser = Parser()
+        self._read: set[bytes] = set()
         self._known: dict[bytes, tuple[int | None, str | None]] = {}
         self._lists: dict[tuple[tuple[Part, ...], ...], _Tools] = {}
         self._responses: dict[tuple[bytes, ...], int | None] = {}
@@ -135,18 +160,21 @@ class _Collector:
         """
         info = exchange.info
         prompt = self._parser.parse(exchange.request, info.endpoint)
-        where = info.index, prompt.endpoint, prompt.model
+        where = _Where(info.index, prompt.endpoint, prompt.model, info.headers.get("user-agent"))
+        self._instructions(prompt, info.index)
         tools = self._tools(prompt, where)
         choice = prompt.params.get("tool_choice")
         return Asked(
-            *where,
+            where.request,
+            where.endpoint,
+            where.model,
             tools=tools.numbers,
             response=self._response(prompt, where),
             names=tools.names,
             tool_choice=None if choice is None else jsontext.decode(choice),
         )
 
-    def _tools(self, prompt: Prompt, where: tuple[int, Endpoint, str | None]) -> _Tools:
+    def _tools(self, prompt: Prompt, where: _Where) -> _Tools:
         runs = [run for run in prompt.runs if run.section == "tools" and run.indexes is not None]
         key = tuple(run.parts for run in runs)
         if key in self._lists:
@@ -162,9 +190,7 @@ class _Collector:
         made = self._lists[key] = _Tools(tuple(numbers), tuple(names))
         return made
 
-    def _tool(
-        self, part: Part, home: str, where: tuple[int, Endpoint, str | None]
-    ) -> tuple[int | None, str | None]:
+    def _tool(self, part: Part, home: str, where: _Where) -> tuple[int | None, str | None]:
         # Without its cache marker, which moves.
         content = part.blocks[0].canonical
         if content not in self._known:
@@ -177,7 +203,23 @@ class _Collector:
             self._known[content] = number, name
         return self._known[content]
 
-    def _response(self, prompt: Prompt, where: tuple[int, Endpoint, str | None]) -> int | None:
+    def _instructions(self, prompt: Prompt, request: int) -> None:
+        for run in prompt.runs:
+            if run.section != "system":
+                continue
+            for number, part in enumerate(run.parts):
+                if part.raw in self._read:
+                    continue
+                self._read.add(part.raw)
+                for block in run.place(number):
+                    value = jsontext.decode(block.canonical)
+                    text = value.get("text") if isinstance(value, dict) else value
+                    if isinstance(text, str):
+                        self.instructions.append(
+                            Instruction(request, block.path, text, prompt.model)
+                        )
+
+    def _response(self, prompt: Prompt, where: _Where) -> int | None:
         present = [name for name in _FORMATS if name in prompt.params]
         key = tuple(prompt.params[name] for name in present)
         if key not in self._responses:
@@ -192,20 +234,8 @@ class _Collector:
             self._responses[key] = number
         return self._responses[key]
 
-    def _keep(
-        self, where: tuple[int, Endpoint, str | None], found: _Found, home: str, raw: bytes
-    ) -> int:
-        request, endpoint, model = where
-        self.schemas.append(
-            Schema(
-                request=request,
-                endpoint=endpoint,
-                model=model,
-                home=home,
-                raw=raw,
-                **found._asdict(),
-            )
-        )
+    def _keep(self, where: _Where, found: _Found, home: str, raw: bytes) -> int:
+        self.schemas.append(Schema(home=home, raw=raw, **where._asdict(), **found._asdict()))
         return len(self.schemas) - 1
 
 

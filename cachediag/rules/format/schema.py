@@ -79,7 +79,7 @@ class RuleTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     finding: Annotated[
         str,
         Meta(
-            pattern="^[VOSEMPN][0-9]{2}$",
+            pattern="^[VOSEMPGN][0-9]{2}$",
             description="The code of the finding that it answers, such as V01.",
         ),
     ]

@@ -1,0 +1,87 @@
+"""G09: tools that differ from those of the request before."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from cachediag.analysis import Walk
+from cachediag.analysis.tokenview import Counter, token_view
+from cachediag.findings import load
+from cachediag.lint.schemas import Asked
+from cachediag.model import Excerpt, Exchange, Finding
+
+__all__ = ["Change", "check"]
+
+_FIELDS = ("tools", "functions")
+
+
+@dataclass(slots=True)
+class Change:
+    """One way in which the tools change, and the requests in which they do."""
+
+    found: Finding
+    requests: list[int] = field(default_factory=list)
+    tokens: int = 0
+    schemas: int = 0
+    """Schemas that were new in these requests, and are compiled anew."""
+
+
+def check(
+    exchanges: Iterable[Exchange],
+    load_one: Callable[[int], Exchange],
+    requests: Iterable[Asked],
+    counter: Counter,
+) -> Iterator[tuple[int, Finding]]:
+    """Find what ended the shared prefix in the tools, and what that costs.
+
+    Args:
+        exchanges: the session's, in order.
+        load_one: reads one again.
+        requests: what each asks for.
+        counter: counts tokens as the backend does.
+    """
+    asked = {each.request: each for each in requests}
+    walk = Walk(load_one, counter.profile, counter.parser)
+    changes: dict[tuple[str, str], Change] = {}
+    for exchange in exchanges:
+        if exchange.info.endpoint in {"other", "count_tokens"}:
+            continue
+        request = walk.step(exchange)
+        found = [each for each in request.breaks if _is_of_tools(each)]
+        if not found or request.comparison is None or request.parent is None:
+            continue
+        view = token_view(request.comparison, counter)
+        own, before = asked.get(request.info.index), asked.get(request.parent)
+        new = len({*own.tools} - {*before.tools}) if own and before else 0
+        for each in found:
+            change = changes.setdefault((each.code, each.path or ""), Change(each))
+            change.requests.append(request.info.index)
+            change.tokens += view.lost.get((each.code, each.path), 0)
+            change.schemas += new
+    for change in changes.values():
+        yield change.requests[0], _finding(change)
+
+
+def _is_of_tools(found: Finding) -> bool:
+    path = found.path or ""
+    return any(path == name or path.startswith(f"{name}[") for name in _FIELDS)
+
+
+def _finding(change: Change) -> Finding:
+    found = change.found
+    times = len(change.requests)
+    where = f"request {change.requests[0]}" if times == 1 else f"{times} requests"
+    new = f", {change.schemas:,} schemas to compile" if change.schemas else ""
+    if change.schemas == 1:
+        new = ", one schema to compile"
+    return Finding(
+        code="G09",
+        severity="cost",
+        path=found.path,
+        byte=found.byte,
+        before=found.before,
+        after=found.after or Excerpt(""),
+        tokens_lost=change.tokens,
+        message=f"{found.code} {load(found.code).title} in {where}: {change.tokens:,} tokens to"
+        f" prefill again{new}.",
+        fix=found.fix or load(found.code).fix or load("G09").fix,
+    )

@@ -1,0 +1,37 @@
+"""G13: a schema, or a part of it, that no value fits."""
+
+from collections.abc import Iterator
+
+from cachediag.lint.checks.subject import Subject, finding
+from cachediag.lint.contradictions import contradiction
+from cachediag.model import Finding
+
+__all__ = ["check"]
+
+_MOST_PARTS = 2000
+
+
+def check(subject: Subject) -> Iterator[Finding]:
+    """Find what makes the whole impossible, or else the first part that is."""
+    root = subject.schema.schema
+    found = contradiction(root, root)
+    if found:
+        joined = "." if found.path and not found.path.startswith("[") else ""
+        yield finding(
+            "G13",
+            subject.schema.path + joined + found.path,
+            f"Nothing fits the schema: {found.why}. A decoder refuses it, or never comes to an"
+            " end.",
+        )
+        return
+    for part in subject.parts.all[:_MOST_PARTS]:
+        inner = contradiction(part.schema, root)
+        if inner:
+            joined = "." if inner.path and not inner.path.startswith("[") else ""
+            yield finding(
+                "G13",
+                part.path + joined + inner.path,
+                f"Nothing fits this part, which can only be left out: {inner.why}.",
+                severity="info",
+            )
+            return
