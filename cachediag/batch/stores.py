@@ -38,10 +38,10 @@ def found(address: str) -> tuple[list[Named], int]:
         InputError: the store cannot be listed, or the folder holds no session.
     """
     need("fsspec", _label(address))
-    if address.partition("://")[0] in _WEB:
-        return [_named(address)], 0
     with _explained(address, "listed"):
         store, path = _opened(address)
+        if address.partition("://")[0] in _WEB:
+            return [_named(address)], 0
         if any(sign in path for sign in "*?["):
             matches = [match for match in store.glob(path) if not store.isdir(match)]
             if not matches:

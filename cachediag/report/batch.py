@@ -19,6 +19,7 @@ __all__ = ["BatchReport"]
 _CAUSES = 10
 _WORST = 5
 _FAILED = 20
+_REMEDIES = 3
 _WIDTH = 32
 _DESIGN = "what engines do not keep"
 
@@ -35,6 +36,9 @@ class BatchReport:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the report's lines."""
+        if not self.summary.totals.sessions:
+            yield from self._failed()
+            return
         totals = self.summary.totals
         yield line(
             (count(totals.sessions, "session"), "bold"),
@@ -105,6 +109,8 @@ class BatchReport:
             for each in failed[:_FAILED]:
                 # What is wrong is no use when its end is cut off.
                 yield Text(f"  {printable(each.label)}: {printable(each.reason)}")
+                if each.remedy and len(failed) <= _REMEDIES:
+                    yield Text(f"    {printable(each.remedy)}", DIM)
             if len(failed) > _FAILED:
                 yield line((f"  and {len(failed) - _FAILED} more, in --format json", DIM))
         if failed or totals.uncounted or self.summary.notes:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import fsspec
 import pytest
+from fsspec.registry import _registry
 
-from cachediag.batch import extra
+from cachediag.batch import extra, stores
 from cachediag.batch.model import Named
 from cachediag.batch.stores import at_hand, found
 from cachediag.errors import InputError, UsageError
@@ -100,6 +101,14 @@ def test_the_stores_own_package_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
         assert raised.value.where == address
         assert raised.value.remedy == f"Install it: pip install {package}"
 
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    monkeypatch.delitem(sys.modules, "fsspec.implementations.http", raising=False)
+    monkeypatch.delitem(_registry, "https", raising=False)
+    with pytest.raises(UsageError, match="the store's own package is not installed") as raised:
+        found("https://berth:secret@host/a.cachediag")
+    assert raised.value.where == "https://host/a.cachediag"
+    assert "aiohttp" in (raised.value.remedy or "")
+
 
 def test_an_address_of_no_kind() -> None:
     with pytest.raises(UsageError, match="no such kind of address"):
@@ -113,7 +122,9 @@ def test_without_fsspec_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     assert raised.value.remedy == "Install it: pip install 'cachediag[fleet]'"
 
 
-def test_credentials_in_an_address_are_not_told() -> None:
+def test_credentials_in_an_address_are_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    # What the web's store needs need not be here.
+    monkeypatch.setattr(stores, "_opened", lambda address: (None, address))
     (named,) = found("https://berth:secret@host/a.cachediag?X-Signature=secret")[0]
     assert named.label == "https://host/a.cachediag"
     assert named.address == "https://berth:secret@host/a.cachediag?X-Signature=secret"

@@ -35,6 +35,7 @@ runs/a b.cachediag                       4     25.0%     75.0%           200
 2 requests could not be counted
 1 of 3 sessions could not be analysed
   runs/c\\e[2J: the session is damaged or cut off
+    Take it from a backup
 
 450 of 800 prompt tokens were prefilled again though they could be kept: at
 least 2.0 s of waiting and $0.50 more than from the cache.
@@ -55,6 +56,15 @@ def test_one_session_of_a_store_that_loses_nothing() -> None:
     assert lines[1] == "profile anthropic   tokens claude   cache anthropic"
     assert lines[-1] == "Nothing was prefilled again that had been seen before."
     assert not any(line.startswith(("costliest", "next", "causes")) for line in lines)
+
+
+def test_where_all_failed_nothing_is_said_of_rates() -> None:
+    assert printed(BatchReport(tallied(FAILED))).splitlines() == [
+        "1 of 1 session could not be analysed",
+        "  runs/c\\e[2J: the session is damaged or cut off",
+        "    Take it from a backup",
+        "",
+    ]
 
 
 def test_a_session_of_a_store_is_no_argument_for_the_next_command() -> None:
