@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from cachediag.simulate.model import Replica
 from cachediag.simulate.runs import agreement, packed
 
-__all__ = ["Node", "PrefixTree", "coarser", "longest"]
+__all__ = ["Node", "PrefixTree", "coarser", "longest", "lowest"]
 
 
 class Node:
@@ -112,10 +112,17 @@ class PrefixTree:
         node.keys, node.parent = node.keys[length:], upper
         self._starts[upper.keys[0]] = upper
         self._starts[node.keys[0]] = node
-        for marks in self.marks.values():
-            if node in marks:
-                marks[upper] = marks[node]
+        holders = node.holders
+        while holders:
+            marks = self.marks[lowest(holders)]
+            marks[upper] = marks[node]
+            holders &= holders - 1
         return upper
+
+
+def lowest(holders: int) -> int:
+    """The lowest id among the holders of a node."""
+    return (holders & -holders).bit_length() - 1
 
 
 def longest(

@@ -26,7 +26,7 @@ from math import inf
 from cachediag.analysis.engines.prefix import at_least
 from cachediag.simulate.model import Policy, Replica, Request, Scale
 from cachediag.simulate.policies.parameters import within
-from cachediag.simulate.policies.prefix_tree import Node, PrefixTree
+from cachediag.simulate.policies.prefix_tree import Node, PrefixTree, lowest
 
 __all__ = ["SGLang"]
 
@@ -97,7 +97,7 @@ class SGLang(Policy):
             return None
         node, blocks = path[-1]
         if not node.holders >> node.first & 1:
-            node.first = (node.holders & -node.holders).bit_length() - 1
+            node.first = lowest(node.holders)
         if tick % _MATCH_COUNTS == 0:
             self._tree.marks[node.first][node] = tick
         matched = min(blocks * self._block, tokens)
