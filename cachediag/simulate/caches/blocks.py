@@ -65,6 +65,7 @@ class AllBlocks:
         found, run, own = self._find(blocks)
         if found < len(blocks):
             if own < len(run):
+                # So that prompts that part here are found to do so by one comparison.
                 self._runs[run[0]], self._runs[run[own]] = run[:own], run[own:]
             self._runs[blocks[found]] = packed(blocks[found:])
         return found
@@ -131,7 +132,7 @@ class RecentBlocks:
         found, run, own = self._find(blocks)
         if own < len(run.keys):
             run = self._cut(run, own)
-        new = blocks[found : self._limit]
+        new = blocks[found:]
         if new:
             run.children += 1
             run = _Run(run, new)
