@@ -30,9 +30,10 @@ ENGINES = {"xgrammar": "0.2.9", "llguidance": "1.9.1"}
 
 _TORCH = "torch==2.13.0"
 _ALONE = (f"xgrammar=={ENGINES['xgrammar']}", "apache-tvm-ffi>=0.1.11")
+# Alone, xgrammar is without triton, which is for CUDA; this is what else it needs.
 _NEEDED = (
     f"llguidance=={ENGINES['llguidance']}",
-    *("numpy", "pydantic", "transformers>=5,<6", "typing-extensions>=4.13"),
+    *("numpy", "pydantic", "transformers>=4.38,<6", "typing-extensions>=4.13"),
 )
 _ROOT = Path(__file__).parents[2]
 _ORACLE = Path(__file__).with_name("grammar_oracle.py")
@@ -110,9 +111,11 @@ if not mx.metal.is_available():
 
 
 def _own() -> list[str]:
-    """What cachediag needs but for the proxy, which no grammar needs."""
+    """What cachediag needs, with the extra but for xgrammar."""
     project = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return [each for each in project["dependencies"] if not each.startswith("mitmproxy")]
+    extra = project["optional-dependencies"]["grammar"]
+    own = [*project["dependencies"], *extra]
+    return [each for each in own if not each.startswith("xgrammar")]
 
 
 def _make(place: Path) -> None:

@@ -2,17 +2,19 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from cachediag.cli import app
+from cachediag.lint.grammar.engine import ENGINES
 from cachediag.model import Exchange, ExchangeInfo, Json, Usage
 from cachediag.rules.file import write_rules
 from cachediag.rules.rule import Rule, RuleSet
 from cachediag.session import Session
+from tests.conftest import Server
 from tests.fix.patch.sites import KNOWN, installed
 from tests.fix.patch.test_running import answering
 
@@ -208,6 +210,26 @@ def test_rules_tried_on_a_session(session: str, tmp_path: Path) -> None:
     # The two rules for the header meet.
     assert keys(*words, code=1) == expected
     assert keys("rules", "explain", session, str(file)) == documented("cachediag.rules-explain/1")
+
+
+def test_what_grammars_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ENGINES, "scripted", "tests.lint.grammar.scripted")
+    engines = {"scripted": "1"}, ("absent",)
+    monkeypatch.setattr("cachediag.lint.grammar.costs.installed", lambda: engines)
+    body = tmp_path / "body.json"
+    tools = [{"name": name, "input_schema": {"title": name}} for name in ("a", "b")]
+    body.write_text(json.dumps({"model": "m", "tools": tools, "messages": []}))
+    assert keys("lint", str(body), "--costs") == documented("cachediag.lint-costs/1")
+
+
+def test_a_probed_backend(tmp_path: Path, serve: Callable[..., Server]) -> None:
+    token = b'data: {"choices":[{"delta":{"content":"ok"}}]}\n\n'
+    url = serve(lambda _, reply: reply.stream(token)).url
+    body = tmp_path / "body.json"
+    tools = [{"name": "a", "input_schema": {}}]
+    body.write_text(json.dumps({"model": "m", "tools": tools, "messages": []}))
+    shown = keys("lint", str(body), "--live", "--backend", url)
+    assert shown == documented("cachediag.lint-live/1")
 
 
 TRACE = """\

@@ -21,6 +21,7 @@ def schema(name: str, content: Any = None, **changed: Any) -> Schema:
         "endpoint": "messages",
         "model": "m",
         "raw": b"{}",
+        "agent": None,
     }
     return Schema(**fields | changed)
 
@@ -38,4 +39,4 @@ def collected(schemas: list[Schema], *requests: tuple[int, ...]) -> Collected:
         )
         for number, tools in enumerate(requests)
     ]
-    return Collected(tuple(schemas), tuple(asked), {})
+    return Collected(schemas=tuple(schemas), requests=tuple(asked), instructions=(), problems={})
