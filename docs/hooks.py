@@ -12,6 +12,7 @@ _GROUPS = {
     "E": "Encoding",
     "M": "Markers of hosted caches",
     "P": "Policy of the engine",
+    "G": "Grammars: tools and schemas",
     "N": "Nothing wrong",
 }
 _SEVERITIES = {
@@ -54,7 +55,7 @@ def _page(page: Page) -> str:
 def _index(pages: list[Page]) -> str:
     parts = [
         "# Findings",
-        "What `cachediag diff` can say, and what `cachediag explain CODE` says about it.",
+        "What `cachediag diff`, `analyze` and `lint` can say, and what `cachediag explain CODE` says about it.",
     ]
     for letter, group in _GROUPS.items():
         rows = [

@@ -1,5 +1,6 @@
 """`cachediag lint`: what the tools and response formats of a session ask of a decoder."""
 
+import shlex
 from enum import StrEnum
 from typing import Annotated, TypeVar
 
@@ -12,7 +13,9 @@ from cachediag.cli.options import (
     HeaderOption,
     IncomingOption,
     ModelOption,
+    ProfileOption,
     SessionArgument,
+    counting_for,
     headers,
     source,
 )
@@ -61,6 +64,7 @@ def lint(  # noqa: PLR0917 - a parameter is an option
     request: Annotated[
         int | None, typer.Option(metavar="N", help="For --emit: the request's number.", min=0)
     ] = None,
+    profile: ProfileOption = None,
     model: ModelOption = None,
     syntax: Annotated[
         str | None,
@@ -124,18 +128,22 @@ def lint(  # noqa: PLR0917 - a parameter is an option
                 format_=format_,
             )
         return
-    from cachediag.lint.linted import DECODERS
     from cachediag.lint.linted import lint as judge
     from cachediag.report import documents
     from cachediag.report.lint import LintReport
     from cachediag.report.lint_documents import linted
 
-    made = judge(opened, tuple(decoder) if decoder else DECODERS)
+    made = judge(
+        opened,
+        tuple(each.value for each in decoder or ()),
+        counter=lambda: counting_for(opened, profile, model).counter,
+        model=model,
+    )
     if format_ is Format.json:
         write(documents.dumps(linted(made, session=opened.name)))
     else:
-        out().print(LintReport(made, opened.name))
-    if any(each.finding.severity != "info" for each in made.found):
+        out().print(LintReport(made, opened.name, shlex.quote(session) if session else ""))
+    if made.costly:
         raise typer.Exit(1)
 
 

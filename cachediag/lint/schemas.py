@@ -214,10 +214,9 @@ class _Collector:
                 for block in run.place(number):
                     value = jsontext.decode(block.canonical)
                     text = value.get("text") if isinstance(value, dict) else value
+                    path = block.path if block.is_string else step(block.path, "text")
                     if isinstance(text, str):
-                        self.instructions.append(
-                            Instruction(request, block.path, text, prompt.model)
-                        )
+                        self.instructions.append(Instruction(request, path, text, prompt.model))
 
     def _response(self, prompt: Prompt, where: _Where) -> int | None:
         present = [name for name in _FORMATS if name in prompt.params]

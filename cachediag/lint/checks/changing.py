@@ -7,7 +7,7 @@ from cachediag.analysis import Walk
 from cachediag.analysis.tokenview import Counter, token_view
 from cachediag.findings import load
 from cachediag.lint.schemas import Asked
-from cachediag.model import Excerpt, Exchange, Finding
+from cachediag.model import Excerpt, Exchange, Finding, Prompt
 
 __all__ = ["Change", "check"]
 
@@ -49,6 +49,8 @@ def check(
         found = [each for each in request.breaks if _is_of_tools(each)]
         if not found or request.comparison is None or request.parent is None:
             continue
+        if not _generates(request.prompt):
+            continue
         view = token_view(request.comparison, counter)
         own, before = asked.get(request.info.index), asked.get(request.parent)
         new = len({*own.tools} - {*before.tools}) if own and before else 0
@@ -59,6 +61,11 @@ def check(
             change.schemas += new
     for change in changes.values():
         yield change.requests[0], _finding(change)
+
+
+def _generates(prompt: Prompt | None) -> bool:
+    """Whether a request makes the model write: one that only counts tokens has no bound on them."""
+    return prompt is not None and (prompt.endpoint != "messages" or "max_tokens" in prompt.params)
 
 
 def _is_of_tools(found: Finding) -> bool:

@@ -76,7 +76,7 @@ class Llguidance:
             raise Refused("a schema is an object, true or false")
         for keyword in schema:
             if keyword in self._refused:
-                raise Refused("not supported", keyword)
+                raise Refused(f"`{keyword}` is not supported", keyword)
         why = "no keyword of the draft that `$schema` names"
         ignored = [
             Leaves(keyword, why)
@@ -225,7 +225,7 @@ def _members(schema: Mapping[str, Json], path: str, *, quiet: bool) -> list[Chil
     low, high = schema.get("minProperties", 0), schema.get("maxProperties", 0)
     if optional and (low > 1 or high > 1):
         keyword = "minProperties" if low > 1 else "maxProperties"
-        raise Refused("not supported beside optional properties", keyword)
+        raise Refused(f"`{keyword}` is not supported beside optional properties", keyword)
     return children
 
 
