@@ -27,6 +27,12 @@ from .upstream import Text, Turns, Upstream
 CASES = Path(__file__).parents[2] / "fixtures" / "cases"
 RELEASE = "2.1.113"
 QUESTION = "How deep is the harbour?"
+SPELLED_OTHERWISE = {
+    "xgrammar": {"terminal-escapes", "pattern-properties"},
+    "llguidance": {"terminal-escapes"},
+}
+"""Schemas whose fitting output is refused all the same: a name of a property has one spelling only,
+and to xgrammar a pattern of names is one of whole names."""
 
 
 def alone(content):
@@ -76,7 +82,7 @@ def test_the_verdict_on_a_schema_is_what_the_engine_does(engine) -> None:
     assert sum(each.hostile for each in CORPUS) >= 20
     texts = [(*each.fits, *each.breaks.values()) for each in CORPUS]
     tasks = [(alone(each.schema), some) for each, some in zip(CORPUS, texts, strict=True)]
-    wrong = []
+    wrong, refused = [], set()
     for entry, found in zip(CORPUS, compiled(engine, tasks), strict=True):
         said = verdict(entry.schema, engine)
         if (found.outcome == "compiled") != (said.outcome != "rejects"):
@@ -89,9 +95,12 @@ def test_the_verdict_on_a_schema_is_what_the_engine_does(engine) -> None:
                 if fits
             }
             ignored = {each.keyword for each in said.ignored} & set(entry.breaks)
-            if passed != ignored or not all(found.fits[:count]):
+            if passed != ignored:
                 wrong.append((entry.name, said, found))
+            if not all(found.fits[:count]):
+                refused.add(entry.name)
     assert wrong == []
+    assert refused == SPELLED_OTHERWISE[engine]
 
 
 def of_cases() -> Collected:
