@@ -55,7 +55,8 @@ def _page(page: Page) -> str:
 def _index(pages: list[Page]) -> str:
     parts = [
         "# Findings",
-        "What `cachediag diff`, `analyze` and `lint` can say, and what `cachediag explain CODE` says about it.",
+        "What `cachediag diff`, `analyze` and `lint` can say, and what `cachediag explain CODE`"
+        " says about it.",
     ]
     for letter, group in _GROUPS.items():
         rows = [

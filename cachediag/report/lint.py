@@ -4,6 +4,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
@@ -11,7 +12,7 @@ from rich.text import Text
 
 from cachediag.lint import support
 from cachediag.lint.linted import Found, Linted
-from cachediag.lint.verdicts import Verdict
+from cachediag.lint.verdicts import Outcome, Verdict
 from cachediag.report.diff import evidence, spread, title
 from cachediag.report.safe import printable
 from cachediag.report.style import DIM, GOOD, Symbols, commands, count, line, symbols
@@ -46,13 +47,14 @@ class LintReport:
         yield Text()
         yield self._answer()
         yield Text()
-        for group in _groups(self.made.costly)[:_MOST_FOUND]:
+        groups = _groups(self.made.costly)
+        for group in groups[:_MOST_FOUND]:
             yield from _found(group, signs, options.max_width)
             yield Text()
-        if left := len(_groups(self.made.costly)) - _MOST_FOUND:
-            if left > 0:
-                yield line((f"and {count(left, 'finding')} more: --format json", DIM))
-                yield Text()
+        if len(groups) > _MOST_FOUND:
+            left = count(len(groups) - _MOST_FOUND, "finding")
+            yield line((f"and {left} more: --format json", DIM))
+            yield Text()
         if collected.schemas:
             yield self._decoders()
             yield Text()
@@ -134,7 +136,7 @@ class LintReport:
         return steps
 
 
-_OTHERS = ("ignores", "rejects")
+_OTHERS: Final[tuple[Outcome, ...]] = ("ignores", "rejects")
 
 
 def _table(names: tuple[str, ...], *, right: bool = True) -> Table:

@@ -273,3 +273,16 @@ def test_a_fleet(session: str, tmp_path: Path) -> None:
     swept = keys("simulate", session, "--sweep", "--rate", "1", "--repeats", "1")
     changes = {key for key in every if key.startswith(("changes[].", "best."))}
     assert swept == every - changes
+
+
+def test_schemas_judged(tmp_path: Path) -> None:
+    tool = {
+        "name": "book",
+        "input_schema": {"type": "array", "items": {"type": "integer"}, "uniqueItems": True},
+    }
+    body = {"model": "m", "max_tokens": 9, "tools": [tool], "messages": []}
+    lines = [json.dumps(body), json.dumps({**body, "tools": 7})]
+    path = tmp_path / "two.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    expected = documented("cachediag.lint/1") | below("findings[]", documented("Findings"))
+    assert keys("lint", str(path), "--decoder", "xgrammar", code=1) == expected

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from cachediag.errors import UsageError
+from cachediag.lint.grammar import child as grammar_child
 from cachediag.lint.grammar.child import Child, Limits, Result
 
 pytestmark = pytest.mark.usefixtures("scripted")
@@ -101,3 +102,13 @@ def test_no_process_is_left(scripted) -> None:
     assert process is not None
     with pytest.raises(ProcessLookupError):
         os.kill(process.pid, 0)
+
+
+@pytest.mark.parametrize("statm", [True, False])
+def test_the_memory_of_a_process(monkeypatch, statm) -> None:
+    monkeypatch.setattr(grammar_child, "_STATM", statm and grammar_child._STATM)
+    before = grammar_child._memory(os.getpid())
+    held = b"x" * (64 << 20)
+    assert 48 << 20 < grammar_child._memory(os.getpid()) - before < 96 << 20
+    del held
+    assert grammar_child._memory(2**22 + 1) == 0
