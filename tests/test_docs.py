@@ -14,7 +14,7 @@ PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 @pytest.mark.parametrize("path", EXAMPLES["PAGES"], ids=lambda path: path.name)
 def test_examples_are_not_stale(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert "\n$ cachediag diff demo" in text
+    assert "\n$ cachediag " in text
     assert text == EXAMPLES["refreshed"](text), "write them anew: nox -s docs"
 
 

@@ -140,7 +140,7 @@ def simulate(  # noqa: PLR0917 - a parameter is an option
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, help="Of the first run; 0 by default.", show_default=False),
+        typer.Option(help="Of the first run; 0 by default.", show_default=False),
     ] = None,
     sweep: Annotated[
         bool,
@@ -289,10 +289,9 @@ def _compare(given: "Given", policies: "Sequence[str]", asked_for: _Asked) -> No
         plot_policies(made, plot)
         _say(f"drawn in {plot}")
     if asked_for.as_json:
-        document = simulated(made, exact=given.exact, told=told, plot=plot, export=export)
-        write(documents.dumps(document))
+        write(documents.dumps(simulated(made, told=told, plot=plot, export=export)))
     else:
-        out().print(SimulateReport(made, told, tuple(_next(given, asked_for)), given.exact))
+        out().print(SimulateReport(made, told, tuple(_next(given, asked_for))))
 
 
 def _next(given: "Given", asked_for: _Asked) -> "Iterator[tuple[str, str]]":

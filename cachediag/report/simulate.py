@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median_low
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
@@ -18,6 +19,9 @@ __all__ = ["SimulateReport", "assumptions", "header", "labels", "plus_minus", "s
 _NAME = 18
 _BAR = 46
 _LISTED = 4
+_CUT = ">"
+# A bar that is longer than the middle one's p90 so many times is cut off.
+_FAR = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +33,12 @@ class SimulateReport:
     """What was measured or taken for granted of the servers, a line each."""
     next: tuple[tuple[str, str], ...] = ()
     """Commands to go on with, and what each is for."""
-    exact: bool = False
-    """The tokens are as the backend itself counts them, or as the trace says."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the report's lines."""
         made = self.compared
         names = labels([each.policy for each in made.outcomes])
-        yield from header(made.fleet, made.ceiling.requests, exact=self.exact)
+        yield from header(made.fleet, made.ceiling.requests)
         yield Text()
         yield from self._answer(names)
         yield Text()
@@ -76,15 +78,16 @@ class SimulateReport:
         yield Paragraph(_reuse(made, name))
 
 
-def header(fleet: Fleet, requests: int, *, exact: bool) -> Iterator[Text]:
+def header(fleet: Fleet, requests: int) -> Iterator[Text]:
     """What was played, on what, and how sure the figures are."""
     workload, runs = fleet.workload, count(fleet.repeats, "run")
     yield line(
         (printable(workload.name), "bold"),
         f"   {count(requests, 'request')}   {_replicas(fleet.replicas)}   {runs} of each",
     )
-    sure = "exact" if exact else "estimate"
-    yield line((f"{_served(fleet.server)}   tokens {sure}, times estimate", DIM))
+    sure = "exact" if workload.exact else "estimate"
+    yield line((f"{_cached(fleet.server)}   tokens {sure}, times estimate", DIM))
+    yield line((_served(fleet.server), DIM))
     for change in fleet.changes:
         verb = "join" if change.replicas > 0 else "leave"
         verb += "s" if abs(change.replicas) == 1 else ""
@@ -96,6 +99,14 @@ def _replicas(number: int) -> str:
 
 
 def _served(server: Server) -> str:
+    prefill, each, all_ = server.prefill_rate, server.decode_rate, server.batch_rate
+    return (
+        f"prefill {prefill:,.0f}, decode {each:,.0f}, of all {all_:,.0f} tokens/s"
+        f"   {server.concurrency:,} at once   latency {seconds(server.latency)}"
+    )
+
+
+def _cached(server: Server) -> str:
     room = "no limit" if server.capacity is None else f"{server.capacity:,} tokens"
     return f"cache {printable(server.engine)}" if server.engine else f"cache of blocks, {room}"
 
@@ -202,12 +213,14 @@ def _bars(
 ) -> Iterator[Text]:
     """The percentiles of the time to first token as one bar, all to one scale."""
     first, second, third = symbols(options).shades
-    longest = max(each.figures.ttft.p99.value for each in outcomes)
-    yield line((f"{'':<{_NAME}}time to first token   {first} p50  {second} p90  {third} p99", DIM))
+    longest, limit = max(each.figures.ttft.p99.value for each in outcomes), _limit(outcomes)
+    cut = f"  {_CUT} beyond {seconds(limit)}" if longest > limit else ""
+    head = f"time to first token   {first} p50  {second} p90  {third} p99{cut}"
+    yield line((f"{'':<{_NAME}}{head}", DIM))
     for each in outcomes:
         of = each.figures.ttft
         ends = [
-            round(_BAR * time.value / longest) if longest else 0
+            round(_BAR * min(time.value, limit) / limit) if limit else 0
             for time in (of.p50, of.p90, of.p99)
         ]
         bar = (
@@ -215,7 +228,16 @@ def _bars(
             (second * (ends[1] - ends[0]), BAD),
             (third * (ends[2] - ends[1]), DIM),
         )
-        yield line(_fit(names[each.policy]), *bar, f" {seconds(of.p99.value)}")
+        mark = _CUT if of.p99.value > limit else ""
+        yield line(_fit(names[each.policy]), *bar, f"{mark} {seconds(of.p99.value)}")
+
+
+def _limit(outcomes: Sequence[Outcome]) -> float:
+    """Seconds at which bars end: one slow policy would leave nothing to see of the others."""
+    times = [each.figures.ttft for each in outcomes]
+    limit = _FAR * median_low([of.p90.value for of in times])
+    within = [of.p99.value for of in times if of.p99.value <= limit]
+    return max(within, default=limit)
 
 
 def assumptions(told: Sequence[str]) -> Iterator[Text | Paragraph]:

@@ -16,25 +16,19 @@ __all__ = ["simulated", "swept"]
 
 
 def simulated(
-    made: Compared,
-    *,
-    exact: bool,
-    told: Sequence[str],
-    plot: Path | None = None,
-    export: Path | None = None,
+    made: Compared, *, told: Sequence[str], plot: Path | None = None, export: Path | None = None
 ) -> dict[str, Json]:
     """`cachediag.simulate/1`: policies compared over one workload.
 
     Args:
         made: what they came to.
-        exact: the tokens are as the backend itself counts them, or as the trace says.
         told: what was measured or taken for granted of the servers.
         plot: the file of the plot.
         export: the file of the trace.
     """
     best = made.best
     return {
-        **_played(made.fleet, made.ceiling, exact=exact, told=told),
+        **_played(made.fleet, made.ceiling, told),
         "policies": [_outcome(each) for each in made.outcomes],
         "best": {
             "policy": best.policy,
@@ -59,7 +53,7 @@ def swept(
     """
     looked = made.looked
     return {
-        **_played(made.fleet, made.ceiling, exact=looked.exact, told=told),
+        **_played(made.fleet, made.ceiling, told),
         "policies": [_outcome(made.random)],
         "best": None,
         "sweep": {
@@ -81,7 +75,7 @@ def swept(
     }
 
 
-def _played(fleet: Fleet, ceiling: Run, *, exact: bool, told: Sequence[str]) -> dict[str, Json]:
+def _played(fleet: Fleet, ceiling: Run, told: Sequence[str]) -> dict[str, Json]:
     server = fleet.server
     return {
         "schema": "cachediag.simulate/1",
@@ -92,7 +86,7 @@ def _played(fleet: Fleet, ceiling: Run, *, exact: bool, told: Sequence[str]) -> 
             "output_tokens": ceiling.output_tokens,
             "blocks": ceiling.blocks,
             "block_tokens": fleet.workload.scale.block,
-            "exact": exact,
+            "exact": fleet.workload.exact,
         },
         "replicas": fleet.replicas,
         "changes": [{"at_s": each.at, "replicas": each.replicas} for each in fleet.changes],

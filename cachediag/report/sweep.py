@@ -32,7 +32,7 @@ class SweepReport:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the report's lines."""
         made = self.made
-        yield from header(made.fleet, made.ceiling.requests, exact=made.looked.exact)
+        yield from header(made.fleet, made.ceiling.requests)
         yield Text()
         yield from self._answer()
         yield Text()

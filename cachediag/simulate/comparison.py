@@ -9,10 +9,13 @@ from cachediag.simulate.loop import play
 from cachediag.simulate.model import Change, Run, Server, Workload
 from cachediag.simulate.policies import policy
 
-__all__ = ["Compared", "Fleet", "Outcome", "Tell", "ceiling", "compare", "outcome"]
+__all__ = ["SEEDS", "Compared", "Fleet", "Outcome", "Tell", "ceiling", "compare", "outcome"]
 
 # So fast that a request has ended before the next one comes.
 _AT_ONCE = 1e15
+
+SEEDS = range(2**63)
+"""What the seed of a first run may be: it salts hashes, which take so many bytes and no sign."""
 
 Tell = Callable[[str, int, int], None]
 """Is told what is played next, how many runs are done, and how many there are."""

@@ -13,7 +13,7 @@ from cachediag.errors import CachediagError, InputError, UsageError
 from cachediag.model import ExchangeInfo
 from cachediag.session import library
 from cachediag.session.source import Source
-from cachediag.simulate.comparison import Fleet
+from cachediag.simulate.comparison import SEEDS, Fleet
 from cachediag.simulate.model import Server, Workload
 from cachediag.simulate.policies import POLICIES
 from cachediag.simulate.scenario import named, read_scenario, shipped
@@ -75,6 +75,10 @@ class Wanted:
             )
         if self.speed is not None and self.rate is not None:
             raise UsageError("requests come at a rate, or as recorded", where="--speed")
+        if self.seed is not None and self.seed not in SEEDS:
+            raise UsageError(
+                f"a seed is a number from 0 to {SEEDS[-1]}, not {self.seed}", where="--seed"
+            )
 
     @property
     def arrivals(self) -> Arrivals:
@@ -91,8 +95,6 @@ class Given:
     """Those that are compared where none are named."""
     told: tuple[str, ...]
     """What of the servers is measured or taken for granted, a line each."""
-    exact: bool = True
-    """The tokens are as the backend itself counts them, or as the trace or scenario says."""
     sources: tuple[Source, ...] = ()
     """The recorded sessions; there are none in a trace or a scenario."""
     counter: Counter | None = None
@@ -105,8 +107,6 @@ class Measured:
 
     prefill_rate: float | None = None
     decode_rate: float | None = None
-    exact: bool = True
-    """The tokens are as the backend itself counts them."""
 
 
 def kind_of(what: str) -> Kind:
@@ -153,17 +153,16 @@ def measure(sources: Sequence[Source], choice: Choice) -> Measured:
         sources: the sessions.
         choice: what their tokens are counted by, and the cache that the server is taken to have.
     """
-    rates, exact = [], True
+    rates = []
     infos: list[ExchangeInfo] = []
     for source in sources:
         fresh = choice.anew()
         analysis = summarise(analyse(source.exchanges(), source.exchange, fresh), fresh)
-        exact = exact and analysis.exact
         if analysis.prefill_rate is not None:
             rates.append(analysis.prefill_rate)
         infos += [request.info for request in analysis.requests]
     decoded = list(_decode_rates(infos))
-    return Measured(median(rates) if rates else None, median(decoded) if decoded else None, exact)
+    return Measured(median(rates) if rates else None, median(decoded) if decoded else None)
 
 
 def _decode_rates(infos: Iterable[ExchangeInfo]) -> Iterable[float]:
@@ -192,7 +191,7 @@ def sessions(sources: Sequence[Source], choice: Choice, wanted: Wanted) -> Given
     played = recorded.workload(sources, choice, arrivals=wanted.arrivals, closed=wanted.closed)
     measured = measure(sources, choice)
     fleet, told = _fleet(played, wanted, measured)
-    return Given(fleet, tuple(POLICIES), told, measured.exact, tuple(sources), choice.counter)
+    return Given(fleet, tuple(POLICIES), told, tuple(sources), choice.counter)
 
 
 def trace(path: str, wanted: Wanted) -> Given:

@@ -90,8 +90,6 @@ class Looked:
     """Tokens of tools and system prompt, the median."""
     lengths: tuple[Length, ...]
     traps: tuple[Trap, ...]
-    exact: bool
-    """Whether tokens are counted as the backend itself counts them."""
 
 
 class _Placed(NamedTuple):
@@ -122,7 +120,6 @@ class _Seen:
     heads: dict[int, list[_Head]] = field(default_factory=dict)
     leading: list[int] = field(default_factory=list)
     traps: dict[tuple[TrapKind, str | None], list[tuple[int, str]]] = field(default_factory=dict)
-    exact: bool = True
 
 
 def look(sources: Iterable[Source], counter: TokenCounter, unit: Unit) -> Looked:
@@ -146,7 +143,6 @@ def look(sources: Iterable[Source], counter: TokenCounter, unit: Unit) -> Looked
         leading_tokens=median_low(seen.leading) if seen.leading else 0,
         lengths=tuple(_length(each, heads) for each, heads in seen.heads.items() if heads),
         traps=traps,
-        exact=seen.exact,
     )
 
 
@@ -174,8 +170,7 @@ def _add(request: Request, counter: TokenCounter, unit: Unit, seen: _Seen) -> No
     prompt = request.prompt
     if prompt is None:
         return
-    tokens, exact = _tokens(prompt, counter)
-    seen.exact = seen.exact and exact
+    tokens = _tokens(prompt, counter)
     blocks = prompt.blocks
     seen.leading.append(
         sum(tokens[number] for number, block in enumerate(blocks) if block.section != "messages")
@@ -188,14 +183,14 @@ def _add(request: Request, counter: TokenCounter, unit: Unit, seen: _Seen) -> No
             seen.traps.setdefault((kind, code), []).append((offset, path))
 
 
-def _tokens(prompt: Prompt, counter: TokenCounter) -> tuple[list[int], bool]:
-    """Tokens of each block, and whether they are exact but for what meets at their ends."""
+def _tokens(prompt: Prompt, counter: TokenCounter) -> list[int]:
+    """Tokens of each block, but for what meets at their ends."""
     rendered = counter.rendered(prompt)
     tokens = [0] * prompt.block_count
     for text, number in rendered.pieces:
         if number is not None and text:
             tokens[number] += len(counter.encoder.sequence([text]))
-    return tokens, counter.is_exact(rendered)
+    return tokens
 
 
 def _head(

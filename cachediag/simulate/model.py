@@ -84,6 +84,8 @@ class Workload:
     """Yields, for a seed, all requests that wait for no other, in the order of their arrival."""
     assumed: tuple[str, ...] = ()
     """What is taken for granted where the source does not say, a line each."""
+    exact: bool = True
+    """The tokens are as the backend itself counts them, or as the trace or the generator says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from cachediag.backends.choosing import choice_for
 from cachediag.capture.importers import open_source
 from cachediag.errors import CachediagError, InputError
 from cachediag.session import Outgoing
-from cachediag.simulate.comparison import Fleet
+from cachediag.simulate.comparison import SEEDS, Fleet
 from cachediag.simulate.model import Change, Server, Workload
 from cachediag.simulate.policies import policy
 from cachediag.simulate.workloads import mooncake, recorded
@@ -175,6 +175,8 @@ def _scenario(table: Mapping[str, Any], path: Path) -> Scenario:
     for key, value in (("repeats", file.repeats), ("limit", file.limit)):
         if value is not None and value < 1:
             raise InputError(f"{key} must be 1 or more, not {value}")
+    if file.seed not in SEEDS:
+        raise InputError(f"seed must be from 0 to {SEEDS[-1]}, not {file.seed}")
     fleet = Fleet(
         workload=_workload(file.workload, path.parent),
         server=server,

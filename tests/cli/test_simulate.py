@@ -131,6 +131,8 @@ def test_plots_show_nothing_of_the_text(capsys, recorded, tmp_path):
         (("--call", "openai"), "it goes with --sweep"),
         (("--speed", 2, "--rate", 2), "requests come at a rate, or as recorded"),
         (("--engine", "vllm", "--capacity", 5), "an engine's own cache has its own options"),
+        (("--seed", -1), "--seed: a seed is a number from 0 to"),
+        (("sagemaker-chats", "--seed", -1), "--seed: a seed is a number from 0 to"),
         (("--closed", "--export", "x.jsonl"), "requests that wait for the end of others"),
         (("sagemaker-chats", "--sweep"), "only recorded requests have heads"),
         (("sagemaker-chats", "--model", "qwen3"), "--model is for recorded sessions"),
@@ -141,3 +143,17 @@ def test_what_cannot_be_is_told(capsys, recorded, words, said):
     done = ran(capsys, "simulate", *words)
     assert (done.code, done.out) == (2, "")
     assert said in done.err
+
+
+def test_a_negative_seed_is_refused_in_one_line(capsys, recorded):
+    done = ran(capsys, "simulate", "--seed", -1)
+    said = "cachediag: --seed: a seed is a number from 0 to 9223372036854775807, not -1\n"
+    assert (done.code, done.out, done.err) == (2, "", said)
+
+
+def test_the_latency_of_a_scenario_is_told(capsys, recorded, tmp_path):
+    words = ("--policy", "random", "--repeats", 1)
+    done = ran(capsys, "simulate", "hot-prefix", *words)
+    assert "latency 50.0 ms" in done.out
+    made = json.loads(ran(capsys, "simulate", "hot-prefix", *words, "--format", "json").out)
+    assert made["server"]["latency_s"] == 0.05

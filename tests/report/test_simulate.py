@@ -1,5 +1,6 @@
 """How a simulated fleet looks."""
 
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -50,11 +51,11 @@ def test_a_policy_that_is_best_is_named_and_held_against_random() -> None:
         compared(*FAR),
         ("prefill of 100 tokens a second: as given",),
         (("cachediag simulate --sweep", "the pair"),),
-        exact=True,
     )
     assert shown(report) == [
         "harbour   214 requests   4 replicas   5 runs of each",
         "cache of blocks, no limit   tokens exact, times estimate",
+        "prefill 100, decode 10, of all 100 tokens/s   256 at once   latency 0.00 s",
         "",
         "sagemaker is best: 0.84 s to the first token at the 90th percentile, 60% less",
         "than random.",
@@ -89,7 +90,7 @@ def test_a_policy_that_is_best_is_named_and_held_against_random() -> None:
 
 
 def answer(*policies: tuple[str, float, float], **given) -> str:
-    return " ".join(shown(SimulateReport(compared(*policies, **given)))[3:6])
+    return " ".join(shown(SimulateReport(compared(*policies, **given)))[4:7])
 
 
 def test_no_policy_is_best_where_intervals_overlap() -> None:
@@ -119,15 +120,59 @@ def test_one_policy_is_best_of_nothing() -> None:
 
 def test_servers_are_told() -> None:
     made = compared(*FAR, changes=(Change(60, 2), Change(90, -1)))
-    assert shown(SimulateReport(made))[1:4] == [
-        "cache of blocks, no limit   tokens estimate, times estimate",
+    assert shown(SimulateReport(made))[1:5] == [
+        "cache of blocks, no limit   tokens exact, times estimate",
+        "prefill 100, decode 10, of all 100 tokens/s   256 at once   latency 0.00 s",
         "at 60 s 2 replicas join",
         "at 90 s 1 replica leaves",
     ]
-    engine = Server(prefill_rate=1, decode_rate=1, batch_rate=1, engine="vllm")
-    fleet = Fleet(workload=workload(), server=engine, replicas=1)
+    engine = Server(
+        prefill_rate=37_000,
+        decode_rate=75,
+        batch_rate=3_500,
+        latency=0.056,
+        concurrency=4,
+        engine="vllm",
+    )
+    fleet = Fleet(workload=replace(workload(), exact=False), server=engine, replicas=1)
     made = Compared(fleet, made.outcomes, made.ceiling)
-    assert shown(SimulateReport(made))[1].startswith("cache vllm   tokens")
+    assert shown(SimulateReport(made))[1:3] == [
+        "cache vllm   tokens estimate, times estimate",
+        "prefill 37,000, decode 75, of all 3,500 tokens/s   4 at once   latency 56.0 ms",
+    ]
+
+
+def bars(*policies: tuple[str, float, float], **given) -> list[str]:
+    lines = shown(SimulateReport(compared(*policies)), **given)
+    start = next(number for number, line in enumerate(lines) if "█ p50" in line or "# p50" in line)
+    return lines[start : start + 1 + len(policies)]
+
+
+def test_one_slow_policy_is_cut_off_and_the_others_can_still_be_told_apart() -> None:
+    """The middle p90 is 2 s, so what takes longer than 20 s is left out of the scale."""
+    assert bars(("random", 2, 0), ("sglang", 1, 0), ("ray", 1500, 0)) == [
+        "                  time to first token   █ p50  ▒ p90  ░ p99  > beyond 4.00 s",
+        f"random            {'█' * 12}{'▒' * 11}{'░' * 23} 4.00 s",
+        f"sglang            {'█' * 6}{'▒' * 6}{'░' * 11} 2.00 s",
+        f"ray               {'█' * 46}> 3,000 s",
+    ]
+
+
+def test_bars_that_are_not_far_apart_are_not_cut() -> None:
+    """The middle p90 is 2 s, and 20 s are within ten times that."""
+    head, *_, last = bars(("random", 2, 0), ("sglang", 1, 0), ("ray", 10, 0))
+    assert head.endswith("░ p99")
+    assert last.endswith("░ 20.0 s")
+
+
+def test_a_bar_alone_beyond_its_own_limit_is_cut_there() -> None:
+    """Its p99 is thirty times its p90 of 2 s: the bar ends at ten times that."""
+    made = compared(("random", 2, 0))
+    times = figures(p50=around(1, 0), p90=around(2, 0), p99=around(60, 0))
+    made = replace(made, outcomes=(replace(made.outcomes[0], figures=times),))
+    head, bar, *_ = (line for line in shown(SimulateReport(made)) if "░" in line)
+    assert head.endswith("░ p99  > beyond 20.0 s")
+    assert bar == f"random            {'█' * 2}{'▒' * 3}{'░' * 41}> 60.0 s"
 
 
 @pytest.mark.parametrize("width", [80, 100])

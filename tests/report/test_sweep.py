@@ -21,6 +21,7 @@ def test_the_pair_the_table_and_what_a_head_is() -> None:
     assert shown(report) == [
         "harbour   4 requests   2 replicas   2 runs of each",
         "cache of blocks, no limit   tokens exact, times estimate",
+        "prefill 100, decode 10, of all 100 tokens/s   256 at once   latency 0.00 s",
         "",
         "PrefixLength 2,048 with ConcurrencyThreshold 2: 1.02 s to the first token at the",
         "90th percentile (3.05 s at random), 50.0% of the prompt tokens reused (50.0% at",

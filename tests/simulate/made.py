@@ -84,7 +84,6 @@ def swept(
         "leading_tokens": 900,
         "lengths": tuple(length(size, **given) for size in sizes),
         "traps": (),
-        "exact": True,
     }
     repeats = len(random)
     return Sweep(

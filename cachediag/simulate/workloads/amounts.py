@@ -91,7 +91,8 @@ def described(amount: Amount) -> str:
     """An amount in words, without its unit."""
     if not isinstance(amount, Spread):
         return f"{amount:,g}"
-    limits = f"{amount.least:,g} to {amount.most:,g}"
+    more = amount.most == math.inf
+    limits = f"{amount.least:,g} {'or more' if more else f'to {amount.most:,g}'}"
     if amount.mean is None:
         return f"{limits} (even)"
     kind = (

@@ -59,7 +59,7 @@ def workload(
     known = [request.output_tokens for request in requests if request.output_tokens]
     reply = round(median(known)) if known else _REPLY
     assumed = (
-        *_assumed(turns, closed=closed, sessions=len(given)),
+        *_assumed(turns, when, closed=closed, sessions=len(given)),
         *_replies(len(requests), len(known), reply),
     )
     made = tuple(
@@ -68,7 +68,7 @@ def workload(
     )
     timed = _closed if closed else _open
     scale = Scale(block, turns.characters / max(1, turns.tokens))
-    return Workload(name, scale, lambda seed: timed(made, when, seed), assumed)
+    return Workload(name, scale, lambda seed: timed(made, when, seed), assumed, turns.exact)
 
 
 def _placed(turns: Sequence[Turn]) -> Sequence[Request]:
@@ -124,17 +124,26 @@ def _before(request: Request, following: Request | None, speed: float) -> Reques
     return replace(request, pause=request.pause / speed, then=lambda: made)
 
 
-def _assumed(turns: Turns, *, closed: bool, sessions: int) -> Iterator[str]:
+def _assumed(turns: Turns, when: Arrivals, *, closed: bool, sessions: int) -> Iterator[str]:
     if sessions > 1:
         yield "all sessions begin at once"
     if closed:
-        yield "a request is sent when the one before it in its lane has ended, after its pause"
+        yield f"the first request of each lane arrives {_times(when, 'its time')}"
+        pause = "its pause" if when.speed == 1 else f"its pause, divided by {when.speed:g}"
+        yield f"a request is sent when the one before it in its lane has ended, after {pause}"
     else:
-        yield "requests arrive at their times, whether or not those before them have ended"
+        times = _times(when, "their times")
+        yield f"requests arrive {times}, whether or not those before them have ended"
     if not turns.exact:
         yield "tokens are an estimate"
     if turns.left_out:
         yield f"{turns.left_out:,} requests are left out: refused by the server, or not to be read"
+
+
+def _times(when: Arrivals, recorded: str) -> str:
+    if when.rate is not None:
+        return f"at random, {when.rate:g} a second, in the order recorded"
+    return f"at {recorded}" if when.speed == 1 else f"at {recorded}, divided by {when.speed:g}"
 
 
 def _replies(requests: int, known: int, reply: int) -> Iterator[str]:

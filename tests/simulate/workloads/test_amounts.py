@@ -68,3 +68,4 @@ def test_it_can_be_said_in_words() -> None:
     assert described(Spread(mean=200, deviation=50)) == "200 ± 50 (log-normal)"
     assert described(Spread(least=1, most=9)) == "1 to 9 (even)"
     assert described(Spread(mean=5, most=9)) == "5 ± 0 (log-normal, 0 to 9)"
+    assert described(Spread(mean=5, least=2)) == "5 ± 0 (log-normal, 2 or more)"

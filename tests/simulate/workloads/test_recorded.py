@@ -132,6 +132,53 @@ def test_several_sessions_begin_at_once_and_share_what_they_share() -> None:
     assert made.assumed[0] == "all sessions begin at once"
 
 
+WAITS = "whether or not those before them have ended"
+EACH = "a request is sent when the one before it in its lane has ended, after its pause"
+
+
+@pytest.mark.parametrize(
+    ("when", "closed", "said"),
+    [
+        (Arrivals(), False, [f"requests arrive at their times, {WAITS}"]),
+        (Arrivals(speed=5), False, [f"requests arrive at their times, divided by 5, {WAITS}"]),
+        (
+            Arrivals(rate=0.2),
+            False,
+            [f"requests arrive at random, 0.2 a second, in the order recorded, {WAITS}"],
+        ),
+        (Arrivals(), True, ["the first request of each lane arrives at its time", EACH]),
+        (
+            Arrivals(speed=5),
+            True,
+            [
+                "the first request of each lane arrives at its time, divided by 5",
+                f"{EACH}, divided by 5",
+            ],
+        ),
+        (
+            Arrivals(rate=3),
+            True,
+            [
+                "the first request of each lane arrives at random, 3 a second, in the order"
+                " recorded",
+                EACH,
+            ],
+        ),
+    ],
+)
+def test_it_says_when_requests_come(when: Arrivals, closed: bool, said: list[str]) -> None:
+    made = recorded.workload(talk(), choice(), arrivals=when, closed=closed)
+    assert list(made.assumed[: len(said)]) == said
+
+
+@pytest.mark.parametrize(("profile", "exact"), [("vllm-mlx@0.6.0", True), ("anthropic", False)])
+def test_it_says_whether_its_tokens_are_an_estimate(profile: str, exact: bool) -> None:
+    by = choose("messages", profile_spec=profile, model_spec="qwen2.5")
+    made = recorded.workload(claude_session(), by, arrivals=Arrivals(rate=1))
+    assert made.exact is exact
+    assert ("tokens are an estimate" in made.assumed) is not exact
+
+
 def test_blocks_are_the_same_in_another_encoder() -> None:
     one, other = (
         [each.blocks for each in recorded.workload(talk(), choice()).requests(0)] for _ in range(2)
