@@ -109,6 +109,20 @@ def test_a_session_is_looked_for_beside_the_file(tmp_path: Path) -> None:
     assert all(each.heads is not None for each in requests)
 
 
+@pytest.mark.parametrize(("profile", "exact"), [("vllm-mlx@0.6.0", True), ("anthropic", False)])
+def test_a_session_of_a_hosted_model_has_estimated_tokens(
+    tmp_path: Path, profile: str, exact: bool
+) -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "What is a prefix?"}]}
+    (tmp_path / "0.json").write_text(json.dumps(body), encoding="utf-8")
+    keys = f'path = "."\nprofile = "{profile}"\nmodel = "qwen3"\narrivals = "rate=2"\n'
+    text = PLAIN.replace("requests = 4\nrate = 1\n", keys).replace("shared-prefix", "session")
+    file = tmp_path / "mine.toml"
+    file.write_text(text, encoding="utf-8")
+    assert read_scenario(file).fleet.workload.exact is exact
+    assert read(PLAIN).fleet.workload.exact
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -135,6 +149,11 @@ def test_a_session_is_looked_for_beside_the_file(tmp_path: Path) -> None:
         ('["random"]', '["randon"]', "no routing policy is called 'randon'"),
         ('["random"]', "[]", "policies is empty"),
         ("version = 1", "version = 1\nrepeats = 0", "repeats must be 1 or more, not 0"),
+        (
+            "version = 1",
+            "version = 1\nseed = -1",
+            "seed must be from 0 to 9223372036854775807, not",
+        ),
         ("\nrate = 1", "", "a workload needs either a rate or a number of clients"),
         ("requests = 4", "requests = 0", "requests must be 1 or more, not 0"),
         ("version = 1", "version =", "no scenario file: "),
@@ -201,6 +220,16 @@ def test_both_published_benchmarks_are_played_on_the_same_servers() -> None:
     assert prefix.fleet.server == chats.fleet.server
     assert prefix.policies == chats.policies
     assert prefix.fleet.replicas == chats.fleet.replicas == 7
+
+
+def test_the_published_times_to_first_token_give_the_speed_of_the_servers() -> None:
+    """63 ms for a hit of 8,000 tokens, 280 ms for a miss, both with 256 tokens behind them."""
+    scenario = named("sagemaker-shared-prefix")
+    assert scenario is not None
+    server = scenario.fleet.server
+    rate = 8_000 / (0.280 - 0.063)
+    assert server.prefill_rate == round(rate, -3)
+    assert server.latency == round(0.063 - 256 / rate, 3)
 
 
 def test_latency_is_in_both_times_and_keeps_no_replica_busy() -> None:
