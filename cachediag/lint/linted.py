@@ -73,7 +73,7 @@ def lint(
         *(Found(each, request) for request, each in tags.check(collected.instructions, model)),
     ]
     if counter is not None and _has_changes(collected):
-        changes = changing.check(source.exchanges(), source.exchange, collected.requests, counter())
+        changes = changing.check(source.exchanges(), source.exchange, collected, counter())
         found += [Found(each, request) for request, each in changes]
     found.sort(key=lambda each: (_RANK[each.finding.severity], each.finding.code, each.request))
     return Linted(collected, asked, verdicts, tuple(found))

@@ -77,6 +77,15 @@ def test_what_changed_tools_cost() -> None:
     assert "G09" not in [code for code, *_ in said(first, later)]
 
 
+def test_a_new_description_is_prefilled_again_and_not_compiled() -> None:
+    first, later = (messages(tool(FREE, description=text)) for text in ("Book.", "Book a berth."))
+    later["messages"] = [*first["messages"], {"role": "user", "content": "And now?"}]
+    made = lint(session(first, later), counter=lambda: counting("messages").counter)
+    (found,) = [each for each in made.found if each.finding.code == "G09"]
+    assert found.finding.path == "tools[0].description"
+    assert found.finding.message.endswith("tokens to prefill again.")
+
+
 def test_findings_that_cost_stand_first() -> None:
     severities = [
         severity for _, severity, *_ in said(messages(tool(FREE), tool(UNIQUE), tool(FREE)))

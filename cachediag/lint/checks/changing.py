@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from cachediag.analysis import Walk
 from cachediag.analysis.tokenview import Counter, token_view
 from cachediag.findings import load
-from cachediag.lint.schemas import Asked
+from cachediag.lint.schemas import Asked, Collected
 from cachediag.model import Excerpt, Exchange, Finding, Prompt
+from cachediag.protocol import jsontext
 
 __all__ = ["Change", "check"]
 
@@ -28,7 +29,7 @@ class Change:
 def check(
     exchanges: Iterable[Exchange],
     load_one: Callable[[int], Exchange],
-    requests: Iterable[Asked],
+    collected: Collected,
     counter: Counter,
 ) -> Iterator[tuple[int, Finding]]:
     """Find what ended the shared prefix in the tools, and what that costs.
@@ -36,10 +37,10 @@ def check(
     Args:
         exchanges: the session's, in order.
         load_one: reads one again.
-        requests: what each asks for.
+        collected: what each request asks for.
         counter: counts tokens as the backend does.
     """
-    asked = {each.request: each for each in requests}
+    asked = {each.request: each for each in collected.requests}
     walk = Walk(load_one, counter.profile, counter.parser)
     changes: dict[tuple[str, str], Change] = {}
     for exchange in exchanges:
@@ -53,7 +54,7 @@ def check(
             continue
         view = token_view(request.comparison, counter)
         own, before = asked.get(request.info.index), asked.get(request.parent)
-        new = len({*own.tools} - {*before.tools}) if own and before else 0
+        new = _new(own, before, collected) if own and before else 0
         for each in found:
             change = changes.setdefault((each.code, each.path or ""), Change(each))
             change.requests.append(request.info.index)
@@ -61,6 +62,15 @@ def check(
             change.schemas += new
     for change in changes.values():
         yield change.requests[0], _finding(change)
+
+
+def _new(own: Asked, before: Asked, collected: Collected) -> int:
+    """How many schemas are not among the earlier ones; a tool may be new in its description alone."""
+    numbers = {*own.tools} - {*before.tools}
+    earlier = (
+        {jsontext.encode(collected.schemas[n].schema) for n in before.tools} if numbers else ()
+    )
+    return len({jsontext.encode(collected.schemas[n].schema) for n in numbers}.difference(earlier))
 
 
 def _generates(prompt: Prompt | None) -> bool:

@@ -37,8 +37,7 @@ def _told(path: str, text: str, span: tuple[int, int]) -> Finding:
     made = finding(
         "G07",
         path,
-        "Tells the model the time. When it changes, the prefix ends at this tool and its schema is"
-        " compiled anew.",
+        "Tells the model the time. When it changes, the prefix ends at this tool.",
         severity="info",
         confidence="suspected",
     )
@@ -90,8 +89,7 @@ def changed(earlier: Schema, later: Schema) -> Finding | None:
     made = finding(
         "G07",
         _described(later),
-        "Changes from request to request: the prefix ends at this tool each time, and its schema is"
-        " compiled anew.",
+        "Changes from request to request: the prefix ends at this tool each time.",
     )
     a, b = pairs[0]
     return Finding(**{**_fields(made), "before": _around(a, b), "after": _around(b, a)})
