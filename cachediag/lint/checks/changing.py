@@ -65,7 +65,7 @@ def check(
 
 
 def _new(own: Asked, before: Asked, collected: Collected) -> int:
-    """How many schemas are not among the earlier ones; a tool may be new in its description alone."""
+    """How many schemas are not among the earlier ones; a tool may be described anew alone."""
     numbers = {*own.tools} - {*before.tools}
     earlier = (
         {jsontext.encode(collected.schemas[n].schema) for n in before.tools} if numbers else ()
