@@ -2,7 +2,7 @@
 
 import shlex
 from enum import StrEnum
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -20,6 +20,9 @@ from cachediag.cli.options import (
     source,
 )
 from cachediag.errors import UsageError
+
+if TYPE_CHECKING:
+    from cachediag.analysis.tokenview import Counter
 
 __all__ = ["lint"]
 
@@ -111,12 +114,16 @@ def lint(  # noqa: PLR0917 - a parameter is an option
     """  # noqa: D301 - the backspace keeps the lines below as they are
     _check_one(costs=costs, emit=emit is not None, live=live)
     opened = source(session, incoming=incoming)
+
+    def counter() -> "Counter":
+        return counting_for(opened, profile, model).counter
+
     if costs or emit or live:
         from cachediag.cli import lint_engines
 
         written = lint_engines.Written(model, syntax)
         if costs:
-            lint_engines.costs(opened, written, format_)
+            lint_engines.costs(opened, written, counter, format_)
         elif emit:
             lint_engines.emit(opened, _needed(request, "--request N"), written)
         else:
@@ -136,7 +143,7 @@ def lint(  # noqa: PLR0917 - a parameter is an option
     made = judge(
         opened,
         tuple(each.value for each in decoder or ()),
-        counter=lambda: counting_for(opened, profile, model).counter,
+        counter=counter,
         model=model,
     )
     if format_ is Format.json:

@@ -13,6 +13,7 @@ from cachediag.cli.options import Format
 from cachediag.errors import UsageError
 
 if TYPE_CHECKING:
+    from cachediag.analysis.tokenview import Counter
     from cachediag.lint.structural_tag import Syntax
     from cachediag.session.source import Source
 
@@ -29,10 +30,14 @@ class Written:
     """`--syntax`."""
 
 
-def costs(opened: "Source", written: Written, format_: Format) -> None:
+def costs(
+    opened: "Source", written: Written, counter: "Callable[[], Counter]", format_: Format
+) -> None:
     """Measure what the schemas of a session cost to compile, and print it."""
     from cachediag.lint import collect
+    from cachediag.lint.checks.changing import changes
     from cachediag.lint.grammar.costs import measure
+    from cachediag.lint.linted import has_changes
     from cachediag.lint.structural_tag import SYNTAXES
     from cachediag.report import documents
     from cachediag.report.grammar import CostsReport
@@ -47,10 +52,15 @@ def costs(opened: "Source", written: Written, format_: Format) -> None:
             syntax=_syntax(written, models) or SYNTAXES["hermes"],
             tell=tell,
         )
+    changed = (
+        changes(opened.exchanges(), opened.exchange, collected, counter())
+        if has_changes(collected)
+        else ()
+    )
     if format_ is Format.json:
-        write(documents.dumps(document(made, collected, session=opened.name)))
+        write(documents.dumps(document(made, collected, changed, session=opened.name)))
     else:
-        out().print(CostsReport(made, collected, opened.name))
+        out().print(CostsReport(made, collected, opened.name, changed))
 
 
 def emit(opened: "Source", number: int, written: Written) -> None:

@@ -7,6 +7,8 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from cachediag.lint.checks.changing import Change
+from cachediag.lint.grammar.changed import Compiled, compiled
 from cachediag.lint.grammar.child import Result
 from cachediag.lint.grammar.costs import Costs, EngineCosts, OneMore, SchemaCost
 from cachediag.lint.live import Probed, Probes
@@ -27,6 +29,8 @@ class CostsReport:
     costs: Costs
     collected: Collected
     name: str
+    changes: Sequence[Change] = ()
+    """How the tools change within the session."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the report's lines."""
@@ -58,6 +62,9 @@ class CostsReport:
                 f"The whole session: {_time(engine.anew_seconds)} with a new compiler for each"
                 f" request, {_time(engine.kept_seconds)} with one that is kept."
             )
+        if self.changes:
+            yield Text()
+            yield _changes(compiled(self.changes, engine))
         if engine.schemas:
             yield Text()
             yield from self._ranking(engine.schemas, options)
@@ -159,6 +166,20 @@ def _groups(engine: EngineCosts) -> Table:
             _taken(group.repeat),
             _bytes(group.fresh.size),
             _bytes(group.reused.cache if group.reused else None),
+        )
+    return table
+
+
+def _changes(changes: Sequence[Compiled]) -> Table:
+    table = _table("what changes", "requests", "tokens again", "new compiler", "kept")
+    for each in changes:
+        found = each.change.found
+        table.add_row(
+            f"{found.code}  {printable(found.path or '')}",
+            f"{len(each.change.requests):,}",
+            f"{each.change.tokens:,}",
+            "-" if each.fresh is None else _time(each.fresh),
+            "-" if each.kept is None else _time(each.kept),
         )
     return table
 

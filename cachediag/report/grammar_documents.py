@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from cachediag.lint.checks.changing import Change
+from cachediag.lint.grammar.changed import Compiled, compiled
 from cachediag.lint.grammar.child import Result
 from cachediag.lint.grammar.costs import Costs, EngineCosts, Group, OneMore
 from cachediag.lint.live import Probes
@@ -11,12 +13,15 @@ from cachediag.model import Json
 __all__ = ["costs", "probed"]
 
 
-def costs(made: Costs, collected: Collected, *, session: str) -> dict[str, Json]:
+def costs(
+    made: Costs, collected: Collected, changes: Sequence[Change], *, session: str
+) -> dict[str, Json]:
     """The document of one session.
 
     Args:
         made: what was measured.
         collected: the session's schemas.
+        changes: how its tools change.
         session: its name.
     """
     return {
@@ -24,7 +29,7 @@ def costs(made: Costs, collected: Collected, *, session: str) -> dict[str, Json]
         "session": session,
         "tokenizer": made.tokenizer,
         "limits": {"seconds": made.limits.seconds, "bytes": made.limits.memory},
-        "engines": [_engine(each, collected) for each in made.engines],
+        "engines": [_engine(each, collected, changes) for each in made.engines],
         "missing": list(made.missing),
     }
 
@@ -74,7 +79,9 @@ def _named(schema: Schema) -> dict[str, Json]:
     }
 
 
-def _engine(engine: EngineCosts, collected: Collected) -> dict[str, Json]:
+def _engine(
+    engine: EngineCosts, collected: Collected, changes: Sequence[Change]
+) -> dict[str, Json]:
     return {
         "engine": engine.engine,
         "version": engine.version,
@@ -85,6 +92,7 @@ def _engine(engine: EngineCosts, collected: Collected) -> dict[str, Json]:
         ],
         "groups": [_group(each) for each in engine.groups],
         "one_more": _one_more(engine.one_more),
+        "changes": [_change(each) for each in compiled(changes, engine)],
         "new_compilers_s": engine.anew_seconds,
         "kept_compiler_s": engine.kept_seconds,
     }
@@ -112,6 +120,17 @@ def _group(group: Group) -> dict[str, Json]:
         "kept_compiler_s": group.reused.seconds if group.reused else None,
         "again_s": group.repeat.seconds if group.repeat else None,
         "cache_bytes": group.reused.cache if group.reused else None,
+    }
+
+
+def _change(each: Compiled) -> dict[str, Json]:
+    return {
+        "code": each.change.found.code,
+        "path": each.change.found.path,
+        "requests": list(each.change.requests),
+        "tokens_lost": each.change.tokens,
+        "new_compiler_s": each.fresh,
+        "kept_compiler_s": each.kept,
     }
 
 

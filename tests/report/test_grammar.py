@@ -4,9 +4,11 @@ import io
 
 from rich.console import Console
 
+from cachediag.lint.checks.changing import Change
 from cachediag.lint.grammar.child import Limits, Result
 from cachediag.lint.grammar.costs import Costs, EngineCosts, Group, OneMore, SchemaCost
 from cachediag.lint.live import Probed, Probes
+from cachediag.model import Finding
 from cachediag.report.grammar import CostsReport, LiveReport
 from cachediag.report.grammar_documents import costs as costs_document
 from cachediag.report.grammar_documents import probed as live_document
@@ -43,6 +45,19 @@ ENGINE = EngineCosts(
     one_more=OneMore(tools=2, new=1, fresh=0.6, shared=0.05),
 )
 COSTS = Costs("qwen3", Limits(), (ENGINE,), ("llguidance",))
+CHANGES = (
+    Change(
+        Finding(
+            code="S01",
+            severity="break",
+            path="tools[\x1b1]",
+            message="A tool went.",
+            confidence="confirmed",
+        ),
+        [2],
+        tokens=8_120,
+    ),
+)
 
 TEXT = """\
 s   3 schemas   tokenizer qwen3
@@ -58,6 +73,9 @@ the others, 12.0 times less.
 The whole session: 14.1 s with a new compiler for each request, 0.61 s with one
 that is kept.
 
+what changes     requests  tokens again  new compiler  kept
+S01  tools[\\e1]         1         8,120        12.3 s     -
+
 ✗ too slow  wide (0: tools.wide): not compiled within 20 s
 schema, the costliest first    alone     size  warnings
 wr\\eite (0: tools.wr\\eite)    0.50 s   0.2 MB  no \\epattern
@@ -67,11 +85,11 @@ llguidance is not installed: pip install 'cachediag[grammar]'"""
 
 
 def test_costs_on_a_terminal() -> None:
-    assert told(CostsReport(COSTS, SESSION, "s")) == TEXT
+    assert told(CostsReport(COSTS, SESSION, "s", CHANGES)) == TEXT
 
 
 def test_costs_as_a_document() -> None:
-    document = costs_document(COSTS, SESSION, session="s")
+    document = costs_document(COSTS, SESSION, CHANGES, session="s")
     assert document["limits"] == {"seconds": 20.0, "bytes": 2 << 30}
     (engine,) = document["engines"]
     assert engine["schemas"][2] == {
@@ -92,6 +110,16 @@ def test_costs_as_a_document() -> None:
         "new_compiler_s": 0.6,
         "kept_compiler_s": 0.05,
     }
+    assert engine["changes"] == [
+        {
+            "code": "S01",
+            "path": "tools[\x1b1]",
+            "requests": [2],
+            "tokens_lost": 8_120,
+            "new_compiler_s": 12.34,
+            "kept_compiler_s": None,
+        }
+    ]
     assert engine["new_compilers_s"] == 3 * 0.6 + 12.34
     assert engine["kept_compiler_s"] == 0.61 + 2 * 0.0004
     assert document["missing"] == ["llguidance"]

@@ -216,10 +216,15 @@ def test_what_grammars_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(ENGINES, "scripted", "tests.lint.grammar.scripted")
     engines = {"scripted": "1"}, ("absent",)
     monkeypatch.setattr("cachediag.lint.grammar.costs.installed", lambda: engines)
-    body = tmp_path / "body.json"
+    recorded = tmp_path / "recorded.jsonl"
     tools = [{"name": name, "input_schema": {"title": name}} for name in ("a", "b")]
-    body.write_text(json.dumps({"model": "m", "tools": tools, "messages": []}))
-    assert keys("lint", str(body), "--costs") == documented("cachediag.lint-costs/1")
+    said = [{"role": "user", "content": "Which berth?"}]
+    bodies = [
+        {"model": "m", "max_tokens": 9, "system": "Brief.", "tools": each, "messages": said}
+        for each in (tools, tools[1:])
+    ]
+    recorded.write_text("".join(f"{json.dumps(body)}\n" for body in bodies))
+    assert keys("lint", str(recorded), "--costs") == documented("cachediag.lint-costs/1")
 
 
 def test_a_probed_backend(tmp_path: Path, serve: Callable[..., Server]) -> None:

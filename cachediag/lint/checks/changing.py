@@ -10,7 +10,7 @@ from cachediag.lint.schemas import Asked, Collected
 from cachediag.model import Excerpt, Exchange, Finding, Prompt
 from cachediag.protocol import jsontext
 
-__all__ = ["Change", "check"]
+__all__ = ["Change", "changes", "check"]
 
 _FIELDS = ("tools", "functions")
 
@@ -20,8 +20,10 @@ class Change:
     """One way in which the tools change, and the requests in which they do."""
 
     found: Finding
+    """What the comparison calls it, in the first of these requests."""
     requests: list[int] = field(default_factory=list)
     tokens: int = 0
+    """Tokens that are prefilled again because of it, in all of them."""
     schemas: int = 0
     """Schemas that were new in these requests, and are compiled anew."""
 
@@ -34,6 +36,20 @@ def check(
 ) -> Iterator[tuple[int, Finding]]:
     """Find what ended the shared prefix in the tools, and what that costs.
 
+    The arguments are those of `changes`.
+    """
+    for change in changes(exchanges, load_one, collected, counter):
+        yield change.requests[0], _finding(change)
+
+
+def changes(
+    exchanges: Iterable[Exchange],
+    load_one: Callable[[int], Exchange],
+    collected: Collected,
+    counter: Counter,
+) -> tuple[Change, ...]:
+    """Gather what ended the shared prefix in the tools, by kind and place.
+
     Args:
         exchanges: the session's, in order.
         load_one: reads one again.
@@ -42,7 +58,7 @@ def check(
     """
     asked = {each.request: each for each in collected.requests}
     walk = Walk(load_one, counter.profile, counter.parser)
-    changes: dict[tuple[str, str], Change] = {}
+    gathered: dict[tuple[str, str], Change] = {}
     for exchange in exchanges:
         if exchange.info.endpoint in {"other", "count_tokens"}:
             continue
@@ -56,12 +72,11 @@ def check(
         own, before = asked.get(request.info.index), asked.get(request.parent)
         new = _new(own, before, collected) if own and before else 0
         for each in found:
-            change = changes.setdefault((each.code, each.path or ""), Change(each))
+            change = gathered.setdefault((each.code, each.path or ""), Change(each))
             change.requests.append(request.info.index)
             change.tokens += view.lost.get((each.code, each.path), 0)
             change.schemas += new
-    for change in changes.values():
-        yield change.requests[0], _finding(change)
+    return tuple(gathered.values())
 
 
 def _new(own: Asked, before: Asked, collected: Collected) -> int:
