@@ -2,8 +2,9 @@
 
 A prompt's blocks are kept from the beginning of its prefill on. No other prompt of the replica is
 prefilled until that has ended, so only a router that looks into the cache meanwhile could tell the
-difference. The blocks of the reply are kept from its end on. The limit is that of the cache alone:
-running requests take no room of it, and hold on to nothing in it.
+difference. The blocks of the reply are kept from its end on; where they are known, a block that the
+prompt fills in part is not kept, for it is found again under another key or not at all. The limit
+is that of the cache alone: running requests take no room of it, and hold on to nothing in it.
 
 Blocks are kept in runs of such that came together. A key names all that stands before its block: so
 a run is found by its first key, and a prompt that agrees with one of its keys agrees with all keys
@@ -26,6 +27,15 @@ def _reused(request: Request, blocks: int, size: int) -> int:
     return max(0, min(blocks * size, request.input_tokens - 1))
 
 
+def _lasting(request: Request) -> int:
+    """How many of a prompt's blocks are kept: all but a last one that the reply fills up."""
+    blocks, kept = request.blocks, request.kept
+    size = len(blocks)
+    if kept is None or not size:
+        return size
+    return size if len(kept) >= size and kept[size - 1] == blocks[-1] else size - 1
+
+
 class AllBlocks:
     """Keeps every block.
 
@@ -40,12 +50,13 @@ class AllBlocks:
 
     def begin(self, request: Request, now: float) -> int:  # noqa: ARG002
         """Reuse what is kept, and keep the rest."""
-        return _reused(request, self._keep(request.blocks), self._size)
+        found = self._keep(request.blocks, _lasting(request))
+        return _reused(request, found, self._size)
 
     def end(self, request: Request, now: float) -> None:  # noqa: ARG002
         """Keep the reply."""
         if request.kept is not None:
-            self._keep(request.kept)
+            self._keep(request.kept, len(request.kept))
 
     def held(self, blocks: tuple[int, ...]) -> int:
         """How many blocks at the head of a prompt are kept."""
@@ -60,14 +71,14 @@ class AllBlocks:
             at += own
         return at, run, own
 
-    def _keep(self, blocks: tuple[int, ...]) -> int:
-        """Keep these blocks; returns how many of them were kept before."""
+    def _keep(self, blocks: tuple[int, ...], end: int) -> int:
+        """Keep so many of these blocks; returns how many were kept before."""
         found, run, own = self._find(blocks)
-        if found < len(blocks):
+        if found < end:
             if own < len(run):
                 # So that prompts that part here are found to do so by one comparison.
                 self._runs[run[0]], self._runs[run[own]] = run[:own], run[own:]
-            self._runs[blocks[found]] = packed(blocks[found:])
+            self._runs[blocks[found]] = packed(blocks[found:end])
         return found
 
 
@@ -108,11 +119,13 @@ class RecentBlocks:
 
     def begin(self, request: Request, now: float) -> int:  # noqa: ARG002
         """Reuse what is kept, and keep the rest."""
-        return _reused(request, self._use(request.blocks), self._size)
+        found = self._use(request.blocks, _lasting(request))
+        return _reused(request, found, self._size)
 
     def end(self, request: Request, now: float) -> None:  # noqa: ARG002
         """Use what is kept of the request once more, and keep the reply."""
-        self._use(request.blocks if request.kept is None else request.kept)
+        kept = request.blocks if request.kept is None else request.kept
+        self._use(kept, len(kept))
 
     def held(self, blocks: tuple[int, ...]) -> int:
         """How many blocks at the head of a prompt are kept."""
@@ -127,23 +140,30 @@ class RecentBlocks:
             at += own
         return at, run, own
 
-    def _use(self, blocks: tuple[int, ...]) -> int:
-        """Keep these blocks as the ones used last; returns how many of them were kept before."""
+    def _use(self, blocks: tuple[int, ...], end: int) -> int:
+        """Keep so many of these blocks as the ones used last; returns how many were kept before."""
         found, run, own = self._find(blocks)
         if own < len(run.keys):
             run = self._cut(run, own)
-        new = blocks[found:]
+        new = blocks[found:end]
         if new:
-            run.children += 1
-            run = _Run(run, new)
-            self._runs[new[0]] = run
             self._kept += len(new)
+            run = self._append(run, new)
         if run is not self._root:
             self._ends[run] = None
             self._ends.move_to_end(run)
         while self._kept > self._limit:
             self._drop(self._kept - self._limit)
         return found
+
+    def _append(self, run: _Run, new: tuple[int, ...]) -> _Run:
+        """Have blocks follow a run; returns the one in which they are."""
+        if run.children or run is self._root:
+            run.children += 1
+            run = self._runs[new[0]] = _Run(run, new)
+        else:
+            run.keys += new
+        return run
 
     def _cut(self, run: _Run, size: int) -> _Run:
         """Part a run in two; returns the upper one, which has so many blocks."""

@@ -52,6 +52,20 @@ def test_a_reply_is_found_when_its_request_has_ended() -> None:
         assert cache.begin(request("1256"), 2) == 12
 
 
+def test_a_block_that_the_reply_fills_up_is_kept_only_then() -> None:
+    """6 tokens in blocks of 4: the second block, 12, is not yet 13, which holds the reply."""
+    for cache in (AllBlocks(4), RecentBlocks(4, 8)):
+        asked = request("12", kept="13", input_tokens=6)
+        assert cache.begin(asked, 0) == 0
+        assert cache.begin(asked, 0) == 4
+        cache.end(asked, 1)
+        assert [cache.held(chained(prompt)) for prompt in ("12", "13")] == [1, 2]
+        short = request("14", kept="1", input_tokens=6)
+        cache.begin(short, 2)
+        cache.end(short, 3)
+        assert cache.held(chained("14")) == 1
+
+
 def test_an_empty_prompt_reuses_nothing() -> None:
     for cache in (AllBlocks(4), RecentBlocks(4, 2)):
         assert cache.begin(request(""), 0) == 0
