@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 __all__ = [
+    "PROMPT_ENDPOINTS",
     "Block",
     "Confidence",
     "Endpoint",
@@ -35,7 +36,10 @@ Json: TypeAlias = Any
 
 Endpoint = Literal["messages", "chat", "responses", "count_tokens", "other"]
 """What was called: `/v1/messages`, `/v1/chat/completions`, `/v1/responses`, the counting of
-tokens, or anything else. Only the first three carry a prompt that is prefilled."""
+tokens, or anything else."""
+
+PROMPT_ENDPOINTS: Final[tuple[Endpoint, ...]] = ("messages", "chat", "responses")
+"""Those whose requests carry a prompt that is prefilled."""
 
 Section = Literal["tools", "system", "messages"]
 """Where in the prompt a block stands; the three follow one another in this order."""

@@ -3,7 +3,7 @@
 from cachediag.analysis.choice import Choice, choose
 from cachediag.analysis.counting import Counting, counting
 from cachediag.backends.recorded import Recorded, from_meta
-from cachediag.model import Endpoint
+from cachediag.model import PROMPT_ENDPOINTS, Endpoint
 from cachediag.session import Outgoing, Session
 from cachediag.session.source import Source
 
@@ -13,8 +13,7 @@ __all__ = ["asked", "choice_for", "chosen", "counting_for", "recorded"]
 def asked(opened: Source) -> Endpoint:
     """What the first request to a model calls."""
     endpoints = (info.endpoint for info in opened.infos())
-    models = ("messages", "chat", "responses")
-    return next((each for each in endpoints if each in models), "messages")
+    return next((each for each in endpoints if each in PROMPT_ENDPOINTS), "messages")
 
 
 def recorded(opened: Source, profile: str | None) -> Recorded | None:

@@ -25,14 +25,12 @@ from cachediag.cli.proxy import (
 from cachediag.cli.screen import Screen
 from cachediag.cli.stripping import stripping
 from cachediag.errors import CachediagError
-from cachediag.model import Exchange
+from cachediag.model import PROMPT_ENDPOINTS, Exchange
 
 if TYPE_CHECKING:
     from cachediag.analysis import Request, Walk
 
 __all__ = ["CONTEXT_SETTINGS", "record"]
-
-_PROMPTS = frozenset({"messages", "chat", "responses"})
 
 
 class Mode(StrEnum):
@@ -155,7 +153,7 @@ class _Screen(Screen):
 
         bodies = (exchange.request, exchange.response, exchange.outgoing or b"")
         self.body_bytes += sum(map(len, bodies))
-        if exchange.info.endpoint not in _PROMPTS or self._walk is None:
+        if exchange.info.endpoint not in PROMPT_ENDPOINTS or self._walk is None:
             self.others += 1
             return
         if not self.prompts:

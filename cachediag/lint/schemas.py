@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from cachediag.errors import InputError
-from cachediag.model import Endpoint, Exchange, Json, Part, Prompt
+from cachediag.model import PROMPT_ENDPOINTS, Endpoint, Exchange, Json, Part, Prompt
 from cachediag.protocol import Parser, jsontext
 from cachediag.protocol.jsontext import step
 
@@ -105,7 +105,7 @@ def collect(exchanges: Iterable[Exchange]) -> Collected:
     collector, problems, requests = _Collector(), {}, []
     for exchange in exchanges:
         info = exchange.info
-        if info.endpoint in {"other", "count_tokens"}:
+        if info.endpoint not in PROMPT_ENDPOINTS:
             continue
         try:
             requests.append(collector.add(exchange))

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from cachediag.analysis.requests import Request, Walk
 from cachediag.analysis.tokenview import Counter as TokenCounter
 from cachediag.heads import common_head
-from cachediag.model import Block, Finding, Prompt
+from cachediag.model import PROMPT_ENDPOINTS, Block, Finding, Prompt
 from cachediag.protocol import jsontext
 from cachediag.protocol.blocks import top_level
 from cachediag.session.source import Source
@@ -27,8 +27,6 @@ __all__ = ["LENGTHS", "Length", "Looked", "Trap", "TrapKind", "look"]
 
 LENGTHS = tuple(2**power for power in range(10, 17))
 """The powers of two that SageMaker's `PrefixLength` may be: 1,024 to 65,536."""
-
-_PROMPTS = ("messages", "chat", "responses")
 
 TrapKind = Literal["volatile", "key-order", "spelling"]
 """Why the head of a request differs from that of the one it goes on from.
@@ -134,7 +132,7 @@ def look(sources: Iterable[Source], counter: TokenCounter, unit: Unit) -> Looked
     for source in sources:
         walk = Walk(source.exchange, counter.profile, counter.parser)
         for exchange in source.exchanges():
-            if exchange.info.endpoint in _PROMPTS:
+            if exchange.info.endpoint in PROMPT_ENDPOINTS:
                 _add(walk.step(exchange), counter, unit, seen)
     traps = tuple(_trap(kind, code, rows) for (kind, code), rows in seen.traps.items())
     return Looked(

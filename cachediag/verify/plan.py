@@ -10,7 +10,7 @@ from cachediag.analysis.summary import summarise
 from cachediag.errors import UsageError
 from cachediag.fix.offline import applied
 from cachediag.fix.tally import Tally
-from cachediag.model import Exchange, ExchangeInfo
+from cachediag.model import PROMPT_ENDPOINTS, Exchange, ExchangeInfo
 from cachediag.rules.rule import Rule
 from cachediag.session import Source
 from cachediag.verify.arms import Arm
@@ -19,7 +19,6 @@ __all__ = ["Bill", "Plan", "Planned", "Tell", "plan", "timeless"]
 
 Tell = Callable[[str], None]
 
-_ASKS = ("messages", "chat", "responses")
 # A prompt of which a cache could have kept so much takes a warm turn.
 _WARM = 0.5
 
@@ -101,7 +100,7 @@ def plan(
     Raises:
         UsageError: nothing is left to send.
     """
-    asks = [timeless(each) for each in opened.exchanges() if each.info.endpoint in _ASKS]
+    asks = [timeless(each) for each in opened.exchanges() if each.info.endpoint in PROMPT_ENDPOINTS]
     found = _analysed(asks, choice)
     for each in found:
         if each.problem is not None:

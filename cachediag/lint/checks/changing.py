@@ -7,7 +7,7 @@ from cachediag.analysis import Walk
 from cachediag.analysis.tokenview import Counter, token_view
 from cachediag.findings import load
 from cachediag.lint.schemas import Asked, Collected
-from cachediag.model import Excerpt, Exchange, Finding, Prompt
+from cachediag.model import PROMPT_ENDPOINTS, Excerpt, Exchange, Finding, Prompt
 from cachediag.protocol import jsontext
 
 __all__ = ["Change", "changes", "check"]
@@ -60,7 +60,7 @@ def changes(
     walk = Walk(load_one, counter.profile, counter.parser)
     gathered: dict[tuple[str, str], Change] = {}
     for exchange in exchanges:
-        if exchange.info.endpoint in {"other", "count_tokens"}:
+        if exchange.info.endpoint not in PROMPT_ENDPOINTS:
             continue
         request = walk.step(exchange)
         found = [each for each in request.breaks if _is_of_tools(each)]

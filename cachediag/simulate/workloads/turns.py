@@ -11,7 +11,7 @@ from cachediag.analysis.lanes import Lanes
 from cachediag.analysis.serving import cache_request
 from cachediag.analysis.traits import traits
 from cachediag.errors import InputError
-from cachediag.model import Exchange, ExchangeInfo, Prompt
+from cachediag.model import PROMPT_ENDPOINTS, Exchange, ExchangeInfo, Prompt
 from cachediag.session.source import Source
 from cachediag.simulate.model import Request
 from cachediag.simulate.workloads.heads import AllHeads
@@ -19,7 +19,6 @@ from cachediag.simulate.workloads.keys import Keyed, keyed, root
 
 __all__ = ["Turn", "Turns"]
 
-_PROMPTS = ("messages", "chat", "responses")
 _REFUSED = 400
 _KEEPS_REPLIES = "sglang"
 
@@ -69,7 +68,7 @@ class Turns:
         """
         lanes, latest = Lanes(), dict[tuple[str, int], Keyed]()
         for exchange in source.exchanges():
-            if exchange.info.endpoint not in _PROMPTS:
+            if exchange.info.endpoint not in PROMPT_ENDPOINTS:
                 continue
             turn = self._turn(exchange, name, lanes, latest)
             if turn is None:
