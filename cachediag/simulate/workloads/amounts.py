@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from cachediag.errors import UsageError
 
-__all__ = ["Amount", "Spread", "counts", "described", "values"]
+__all__ = ["Amount", "Spread", "check_least", "counts", "described", "values"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +49,21 @@ class Spread:
 
 Amount: TypeAlias = float | Spread
 """Always the same, or spread out."""
+
+
+def check_least(least: int, **values: float) -> None:
+    """See that numbers of a workload are not too small.
+
+    Args:
+        least: what each of them must be at least.
+        values: the numbers, by their names.
+
+    Raises:
+        UsageError: one of them is less.
+    """
+    for name, value in values.items():
+        if not value >= least:
+            raise UsageError(f"{name} must be {least} or more, not {value}")
 
 
 def values(amount: Amount, source: random.Random) -> Callable[[], float]:

@@ -4,10 +4,19 @@ import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from cachediag.errors import UsageError
+from cachediag.simulate.model import Request
 
-__all__ = ["Arrivals", "arrivals", "check_load", "poisson", "source"]
+__all__ = ["Arrivals", "Made", "arrivals", "by_clients", "check_load", "poisson", "source"]
+
+Made = Callable[[Iterator[float], int, Callable[[], Request] | None], Iterator[Request]]
+"""Makes all requests in turn.
+
+It takes when each of them arrives, how many of them are followed by another, and what makes that
+other one.
+"""
 
 _REMEDY = "Write recorded, speed=FACTOR or rate=REQUESTS_A_SECOND."
 
@@ -75,6 +84,23 @@ def poisson(rate: float, seed: int) -> Iterator[float]:
     while True:
         time += draw(rate)
         yield time
+
+
+def by_clients(made: Made, count: int, clients: int, ramp: float) -> Iterator[Request]:
+    """The requests with which clients begin that each wait for an end before they go on.
+
+    What is sent next is whatever is made next, whichever client sends it.
+
+    Args:
+        made: makes them all.
+        count: how many it makes.
+        clients: how many clients there are.
+        ramp: seconds over which they begin.
+    """
+    going = min(clients, count)
+    times = (number * ramp / going for number in range(count))
+    requests = made(times, count - going, lambda: next(requests))
+    yield from tuple(islice(requests, going))
 
 
 def source(seed: int, purpose: str) -> random.Random:

@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 
 from cachediag.errors import UsageError
 from cachediag.simulate.model import Request, Scale, Workload
-from cachediag.simulate.workloads.amounts import Amount, counts, described, values
-from cachediag.simulate.workloads.arrivals import check_load, poisson, source
+from cachediag.simulate.workloads.amounts import Amount, check_least, counts, described, values
+from cachediag.simulate.workloads.arrivals import by_clients, check_load, poisson, source
 
 __all__ = ["Chats"]
 
@@ -51,9 +50,8 @@ class Chats:
 
     def __post_init__(self) -> None:
         check_load(self.rate, self.clients, self.ramp)
-        for name, low in {"chats": 1, "system_tokens": 0, "block": 1}.items():
-            if not getattr(self, name) >= low:
-                raise UsageError(f"{name} must be {low} or more, not {getattr(self, name)}")
+        check_least(1, chats=self.chats, block=self.block)
+        check_least(0, system_tokens=self.system_tokens)
         if not self.characters > 0:
             raise UsageError(f"characters must be above 0, not {self.characters:g}")
 
@@ -73,14 +71,10 @@ class Chats:
         )
 
     def _requests(self, seed: int) -> Iterator[Request]:
+        made = partial(self._begun, seed)
         if self.rate is not None:
-            yield from self._begun(seed, poisson(self.rate, seed), 0, None)
-            return
-        clients = min(self.clients or 1, self.chats)
-        times = (number * self.ramp / clients for number in range(self.chats))
-        # What begins next is whatever comes next, wherever a chat has ended.
-        begun = self._begun(seed, times, self.chats - clients, lambda: next(begun))
-        yield from tuple(islice(begun, clients))
+            return made(poisson(self.rate, seed), 0, None)
+        return by_clients(made, self.chats, self.clients or 1, self.ramp)
 
     def _begun(
         self,

@@ -18,6 +18,7 @@ from msgspec import Meta
 from cachediag.errors import InputError, UsageError
 from cachediag.fix.files import replace_file
 from cachediag.simulate.model import Request, Scale, Workload
+from cachediag.simulate.workloads.amounts import check_least
 from cachediag.simulate.workloads.arrivals import Arrivals
 
 __all__ = ["BLOCK", "read", "write"]
@@ -66,9 +67,7 @@ def read(
             raises it for later lines.
         UsageError: a number is below 1.
     """
-    for name, value in (("block", block), ("repeat", repeat)):
-        if value < 1:
-            raise UsageError(f"{name} must be 1 or more, not {value}")
+    check_least(1, block=block, repeat=repeat)
     trace = _Trace(Path(path), arrivals or Arrivals(), block, repeat)
     if next(trace.lines(), None) is None:
         raise InputError("holds no requests", where=str(path), remedy=_FORMAT)

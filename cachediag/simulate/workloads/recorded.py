@@ -5,9 +5,10 @@ from dataclasses import replace
 from statistics import median
 
 from cachediag.analysis.choice import Choice
-from cachediag.errors import InputError, UsageError
+from cachediag.errors import InputError
 from cachediag.session.source import Source
 from cachediag.simulate.model import Request, Scale, Workload
+from cachediag.simulate.workloads.amounts import check_least
 from cachediag.simulate.workloads.arrivals import Arrivals
 from cachediag.simulate.workloads.turns import Turn, Turns
 
@@ -39,8 +40,7 @@ def workload(
         InputError: no request was recorded that a server took, or a session has no times.
         UsageError: a block has no tokens.
     """
-    if block < 1:
-        raise UsageError(f"block must be 1 or more, not {block}")
+    check_least(1, block=block)
     given = list(sources) if isinstance(sources, Sequence) else [sources]
     when, turns = arrivals or Arrivals(), Turns(choice, block)
     requests: list[Request] = []

@@ -3,12 +3,13 @@
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate, islice
+from functools import partial
+from itertools import accumulate
 
 from cachediag.errors import UsageError
 from cachediag.simulate.model import Request, Scale, Workload
-from cachediag.simulate.workloads.amounts import Amount, counts, described
-from cachediag.simulate.workloads.arrivals import check_load, poisson, source
+from cachediag.simulate.workloads.amounts import Amount, check_least, counts, described
+from cachediag.simulate.workloads.arrivals import by_clients, check_load, poisson, source
 
 __all__ = ["SharedPrefix"]
 
@@ -53,10 +54,10 @@ class SharedPrefix:
 
     def __post_init__(self) -> None:
         check_load(self.rate, self.clients, self.ramp)
-        least = {"requests": 1, "prefix_tokens": 0, "prefixes": 1, "uses": 1, "block": 1, "zipf": 0}
-        for name, low in least.items():
-            if getattr(self, name) is not None and not getattr(self, name) >= low:
-                raise UsageError(f"{name} must be {low} or more, not {getattr(self, name)}")
+        check_least(1, requests=self.requests, prefixes=self.prefixes, block=self.block)
+        check_least(0, prefix_tokens=self.prefix_tokens, zipf=self.zipf)
+        if self.uses is not None:
+            check_least(1, uses=self.uses)
         if not self.characters > 0:
             raise UsageError(f"characters must be above 0, not {self.characters:g}")
 
@@ -78,14 +79,10 @@ class SharedPrefix:
         )
 
     def _requests(self, seed: int) -> Iterator[Request]:
+        made = partial(self._made, seed)
         if self.rate is not None:
-            yield from self._made(seed, poisson(self.rate, seed), 0, None)
-            return
-        clients = min(self.clients or 1, self.requests)
-        times = (number * self.ramp / clients for number in range(self.requests))
-        # What is asked for next is whatever comes next, whichever client asks.
-        made = self._made(seed, times, self.requests - clients, lambda: next(made))
-        yield from tuple(islice(made, clients))
+            return made(poisson(self.rate, seed), 0, None)
+        return by_clients(made, self.requests, self.clients or 1, self.ramp)
 
     def _made(
         self,
