@@ -11,6 +11,7 @@ from cachediag.analysis.calibration import Calibration
 from cachediag.analysis.choice import Choice
 from cachediag.analysis.engines import Served, price
 from cachediag.analysis.engines.hosted import money
+from cachediag.analysis.rates import share
 
 __all__ = ["Analysis", "CauseCost", "general_path", "summarise"]
 
@@ -88,13 +89,12 @@ class Analysis:
     @property
     def hit_rate(self) -> float:
         """The share of prompt tokens that was reused."""
-        return self.reused_tokens / self.prompt_tokens if self.prompt_tokens else 0.0
+        return share(self.reused_tokens, self.prompt_tokens)
 
     @property
     def hit_rate_ceiling(self) -> float:
         """The share that would be reused with every cause removed."""
-        could = self.reused_tokens + self.avoidable_tokens
-        return could / self.prompt_tokens if self.prompt_tokens else 0.0
+        return share(self.reused_tokens + self.avoidable_tokens, self.prompt_tokens)
 
     @property
     def usd(self) -> float | None:
@@ -177,8 +177,8 @@ def _ranked(requests: Iterable[Analysed], costs: Mapping[int, Cost]) -> tuple[Ca
     for request in requests:
         cost = costs.get(request.info.index)
         for code, path, tokens in request.blamed:
-            share = tokens / request.avoidable_tokens
-            usd = cost.avoidable_usd * share if cost else None
+            part = tokens / request.avoidable_tokens
+            usd = cost.avoidable_usd * part if cost else None
             causes[code, general_path(path)].append(CauseCost(code, path, 1, tokens, usd))
     rows = [_together(path, rows) for (_, path), rows in causes.items()]
     return tuple(sorted(rows, key=lambda row: -row.tokens_lost))

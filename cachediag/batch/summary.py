@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
+from cachediag.analysis.rates import share
 from cachediag.analysis.summary import CauseCost, general_path
 from cachediag.batch.model import Counted, Failed, Outcome
 
@@ -25,18 +26,32 @@ class Basis:
     sessions: int
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """Sums over all sessions that could be analysed."""
-
-    sessions: int = 0
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reuse:
     requests: int = 0
-    uncounted: int = 0
-    """Of the requests, how many carry a prompt that could not be counted."""
-    body_bytes: int = 0
     prompt_tokens: int = 0
     reused_tokens: int = 0
     avoidable_tokens: int = 0
+
+    @property
+    def hit_rate(self) -> float:
+        """The share of prompt tokens that was reused."""
+        return share(self.reused_tokens, self.prompt_tokens)
+
+    @property
+    def hit_rate_ceiling(self) -> float:
+        """The share that would be reused with every cause removed."""
+        return share(self.reused_tokens + self.avoidable_tokens, self.prompt_tokens)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals(_Reuse):
+    """Sums over all sessions that could be analysed."""
+
+    sessions: int = 0
+    uncounted: int = 0
+    """Of the requests, how many carry a prompt that could not be counted."""
+    body_bytes: int = 0
     exact: bool = True
     """Every count is exact."""
     avoidable_seconds: float | None = None
@@ -48,16 +63,6 @@ class Totals:
     priced_requests: int = 0
     prices_as_of: str | None = None
     """The month of the oldest price."""
-
-    @property
-    def hit_rate(self) -> float:
-        """The share of prompt tokens that was reused."""
-        return _rate(self.reused_tokens, self.prompt_tokens)
-
-    @property
-    def hit_rate_ceiling(self) -> float:
-        """The share that would be reused with every cause removed."""
-        return _rate(self.reused_tokens + self.avoidable_tokens, self.prompt_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,28 +80,14 @@ class Cause:
     """What its tokens cost more than read from the cache, as far as prices are known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Worst:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worst(_Reuse):
     """One session, with the cause that costs it most."""
 
     label: str
-    requests: int
-    prompt_tokens: int
-    reused_tokens: int
-    avoidable_tokens: int
     code: str | None
     """`-` as in `Cause`; None where nothing is avoidable."""
     path: str | None
-
-    @property
-    def hit_rate(self) -> float:
-        """The share of prompt tokens that was reused."""
-        return _rate(self.reused_tokens, self.prompt_tokens)
-
-    @property
-    def hit_rate_ceiling(self) -> float:
-        """The share that would be reused with every cause removed."""
-        return _rate(self.reused_tokens + self.avoidable_tokens, self.prompt_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,19 +184,15 @@ def _added(totals: Totals, new: Counted) -> Totals:
 def _worst(outcome: Counted) -> Worst:
     first = outcome.causes[0] if outcome.causes else None
     return Worst(
-        outcome.label,
-        outcome.requests,
-        outcome.prompt_tokens,
-        outcome.reused_tokens,
-        outcome.avoidable_tokens,
-        first.code if first else None,
-        first.path if first else None,
+        label=outcome.label,
+        requests=outcome.requests,
+        prompt_tokens=outcome.prompt_tokens,
+        reused_tokens=outcome.reused_tokens,
+        avoidable_tokens=outcome.avoidable_tokens,
+        code=first.code if first else None,
+        path=first.path if first else None,
     )
 
 
 def _sum(a: float | None, b: float | None) -> float | None:
     return b if a is None else a if b is None else a + b
-
-
-def _rate(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0

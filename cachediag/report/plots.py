@@ -91,9 +91,8 @@ def _figure(width: float, height: float, axes: int = 1) -> "tuple[Figure, Sequen
 def _hit_rates(axes: "Axes", made: Compared, names: Sequence[str]) -> None:
     rates = [each.figures.hit_rate for each in made.outcomes]
     axes.barh(names, [each.value for each in rates], xerr=_errors(rates))
-    most = made.ceiling
-    if most.input_tokens:
-        axes.axvline(most.reused_tokens / most.input_tokens, linestyle="--", color="black")
+    if made.ceiling.input_tokens:
+        axes.axvline(made.ceiling.hit_rate, linestyle="--", color="black")
     axes.invert_yaxis()
     axes.set(title="hit rate", xlabel="share of prompt tokens (dashed: one server that keeps all)")
     axes.set_xlim(left=0)

@@ -142,12 +142,10 @@ def _less(made: Compared, names: dict[str, str]) -> str:
 
 
 def _reuse(made: Compared, name: str) -> str:
-    of = made.ceiling
-    most = of.reused_tokens / of.input_tokens if of.input_tokens else 0.0
     hit = made.best.figures.hit_rate.value
     return (
         f"Under {name} {hit:.1%} of the prompt tokens are reused; one server that keeps everything"
-        f" would reuse {most:.1%}."
+        f" would reuse {made.ceiling.hit_rate:.1%}."
     )
 
 

@@ -105,14 +105,10 @@ def _played(fleet: Fleet, ceiling: Run, told: Sequence[str]) -> dict[str, Json]:
         "ceiling": {
             "reused_tokens": ceiling.reused_tokens,
             "blocks_reused": ceiling.blocks_reused,
-            "hit_rate": _share(ceiling.reused_tokens, ceiling.input_tokens),
-            "block_hit_rate": _share(ceiling.blocks_reused, ceiling.blocks),
+            "hit_rate": ceiling.hit_rate,
+            "block_hit_rate": ceiling.block_hit_rate,
         },
     }
-
-
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
 
 
 def _outcome(outcome: Outcome) -> dict[str, Json]:

@@ -55,14 +55,13 @@ class SweepReport:
     def _answer(self) -> Iterator[Paragraph]:
         made = self.made
         pair, equals, tried = made.recommended, len(made.equals), len(made.cells)
-        figures, chance, most = pair.outcome.figures, made.random.figures, made.ceiling
-        reused = most.reused_tokens / most.input_tokens if most.input_tokens else 0.0
+        figures, chance = pair.outcome.figures, made.random.figures
         yield Paragraph(
             f"PrefixLength {pair.prefix_length:,} with ConcurrencyThreshold {pair.threshold:,}:"
             f" {seconds(figures.ttft.p90.value)} to the first token at the 90th percentile"
             f" ({seconds(chance.ttft.p90.value)} at random), {figures.hit_rate.value:.1%} of the"
-            f" prompt tokens reused ({chance.hit_rate.value:.1%} at random, {reused:.1%} by one"
-            " server that keeps everything).",
+            f" prompt tokens reused ({chance.hit_rate.value:.1%} at random,"
+            f" {made.ceiling.hit_rate:.1%} by one server that keeps everything).",
             GOOD if made.beats_random else "",
         )
         if not made.beats_random and made.fleet.repeats > 1:

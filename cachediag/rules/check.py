@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from cachediag.analysis.choice import Choice
+from cachediag.analysis.rates import share
 from cachediag.errors import CachediagError
 from cachediag.model import Exchange
 from cachediag.rules.checking.objection import Objection
@@ -57,7 +58,7 @@ class CacheOutcome:
     def hit_rates(self) -> tuple[float, float]:
         """The share of prompt tokens that is reused, as recorded and with the rules."""
         (prompt, with_rules), (reused, more) = self.prompt_tokens, self.reused_tokens
-        return reused / prompt if prompt else 0.0, more / with_rules if with_rules else 0.0
+        return share(reused, prompt), share(more, with_rules)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean, stdev
 
+from cachediag.analysis.rates import share
 from cachediag.simulate.model import Run
 from cachediag.verify.statistics import Estimate
 
@@ -56,18 +57,14 @@ def summarise(runs: Sequence[Run]) -> Figures:
         runs: of the same policy over the same workload, one for each seed; at least one.
     """
     return Figures(
-        hit_rate=estimate([_share(run.reused_tokens, run.input_tokens) for run in runs]),
-        block_hit_rate=estimate([_share(run.blocks_reused, run.blocks) for run in runs]),
+        hit_rate=estimate([run.hit_rate for run in runs]),
+        block_hit_rate=estimate([run.block_hit_rate for run in runs]),
         ttft=_percentiles([run.ttft for run in runs]),
         total=_percentiles([run.total for run in runs]),
-        requests_per_second=estimate([_share(run.requests, run.seconds) for run in runs]),
-        tokens_per_second=estimate([_share(run.output_tokens, run.seconds) for run in runs]),
+        requests_per_second=estimate([share(run.requests, run.seconds) for run in runs]),
+        tokens_per_second=estimate([share(run.output_tokens, run.seconds) for run in runs]),
         imbalance=estimate([_imbalance(run.busy) for run in runs]),
     )
-
-
-def _share(part: float, whole: float) -> float:
-    return part / whole if whole else 0.0
 
 
 def _imbalance(busy: Sequence[float]) -> float:

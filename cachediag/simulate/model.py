@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from cachediag.analysis.engines import CacheRequest
+from cachediag.analysis.rates import share
 
 __all__ = [
     "Cache",
@@ -237,3 +238,13 @@ class Run:
     """Seconds that each replica prefilled or decoded, by its id."""
     taken: Sequence[int] = field(default_factory=tuple)
     """Requests that each replica was sent, by its id."""
+
+    @property
+    def hit_rate(self) -> float:
+        """The share of the prompts' tokens that were not prefilled."""
+        return share(self.reused_tokens, self.input_tokens)
+
+    @property
+    def block_hit_rate(self) -> float:
+        """The share of the prompts' blocks that the cache held."""
+        return share(self.blocks_reused, self.blocks)

@@ -88,7 +88,16 @@ def test_causes_are_ranked_over_all_sessions_wherever_in_the_talk_they_stand() -
 def test_the_costliest_sessions_come_first_and_of_equals_the_first() -> None:
     second = replace(B, label="b2")
     assert [each.label for each in tallied(A, B, second).worst] == ["b", "b2", "a"]
-    assert tallied(A).worst == (Worst("a", 4, 400, 100, 200, "V01", "system[0].text"),)
+    worst = Worst(
+        label="a",
+        requests=4,
+        prompt_tokens=400,
+        reused_tokens=100,
+        avoidable_tokens=200,
+        code="V01",
+        path="system[0].text",
+    )
+    assert tallied(A).worst == (worst,)
     healthy = replace(A, avoidable_tokens=0, causes=())
     assert tallied(healthy).worst[0].code is None
 
