@@ -15,6 +15,7 @@ from cachediag.cli.options import (
     IncomingOption,
     ModelOption,
     ProfileOption,
+    as_words,
     choice_for,
     recorded,
     source,
@@ -119,7 +120,7 @@ def analyze(  # noqa: PLR0917 - a parameter is an option
         settings = many.settings(
             profile, model, tokenizer, engine, incoming=incoming, prefill_rate=prefill_rate
         )
-        options = shlex.join(_named({"--profile": profile, "--model": model}))
+        options = shlex.join(as_words({"--profile": profile, "--model": model}))
         many.report(session, settings, workers, options, as_json=format_ is Rows.json)
         return
     from cachediag.analysis.analyze import analyse, summarise
@@ -143,19 +144,12 @@ def analyze(  # noqa: PLR0917 - a parameter is an option
         if lane is None:
             arms = what_if(opened.exchanges(), opened.exchange, analysis, choice)
         given = shlex.quote(session) if session else ""
-        named = _named({"--profile": profile, "--model": model})
+        named = as_words({"--profile": profile, "--model": model})
         options = shlex.join([*named, *(["--incoming"] if incoming else [])])
         backend = known.name if known else ""
         out().print(AnalysisReport(analysis, opened.name, arms, given, options, backend))
     else:
         _rows(analysis.requests, format_)
-
-
-def _named(options: dict[str, str | None]) -> "Iterator[str]":
-    """The options that were given, as words of a command."""
-    for option, value in options.items():
-        if value is not None:
-            yield from (option, value)
 
 
 def _shown(opened: "Source") -> "Iterator[Exchange]":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["err", "out", "write"]
+__all__ = ["err", "out", "say", "write"]
 
 _PIPE_WIDTH = 200
 
@@ -32,6 +32,17 @@ def _console(*, stderr: bool) -> "Console":
         # Lines are cut at the width of a terminal; a file has none.
         console.width = _PIPE_WIDTH
     return console
+
+
+def say(text: str) -> None:
+    """Print a message on stderr in one line, whole however wide the terminal is.
+
+    Args:
+        text: it may hold what was captured, which is made safe.
+    """
+    from cachediag.report.safe import printable
+
+    err().print(printable(text), soft_wrap=True)
 
 
 def write(text: str) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cachediag.cli.console import err, out, write
+from cachediag.cli.console import err, out, say, write
 from cachediag.cli.options import Format, FormatOption
 from cachediag.errors import UsageError
 
@@ -112,7 +112,7 @@ def _made_up(format_: Format) -> None:
 
     if format_ is Format.text:
         out().print(Paragraph(INTRODUCTION))
-    path = record(_tell).path
+    path = record(say).path
     name = _name(path)
     with Session.open(path) as session:
         found = tuple(requests(session.exchanges(), session.exchange))
@@ -168,7 +168,7 @@ def _steps() -> "Iterator[Callable[[str], None]]":
             if message.startswith("waiting"):
                 status.update(message)
             else:
-                _tell(message)
+                say(message)
                 status.update("")
 
         yield tell
@@ -177,7 +177,7 @@ def _steps() -> "Iterator[Callable[[str], None]]":
 def _tell_steps(message: str) -> None:
     """Tell what is done, but not how long it is waited for."""
     if not message.startswith("waiting"):
-        _tell(message)
+        say(message)
 
 
 def _stored(exchange: "Exchange") -> str:
@@ -187,12 +187,6 @@ def _stored(exchange: "Exchange") -> str:
     if info.endpoint != "messages":
         return f"request {info.index}: {info.method} {info.path}"
     return f"request {info.index}: {info.request_size:,} bytes, first token after {seconds(info)}"
-
-
-def _tell(message: str) -> None:
-    from cachediag.report.safe import printable
-
-    err().print(printable(message), soft_wrap=True)
 
 
 def _name(path: "Path") -> str:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cachediag.cli.console import err
+from cachediag.cli.console import say
 from cachediag.errors import UsageError
 
 __all__ = ["import_"]
@@ -33,7 +33,6 @@ def import_(
     from datetime import datetime
 
     from cachediag.capture.importers import open_source
-    from cachediag.report.safe import printable
     from cachediag.report.style import count
     from cachediag.session import Session, library
 
@@ -51,6 +50,6 @@ def import_(
         library.register(path)
     for source in sources:
         for note in source.notes:
-            err().print(f"note: {printable(note)}", soft_wrap=True)
-    err().print(f"{count(written, 'exchange')} in {printable(str(path))}", soft_wrap=True)
-    err().print("next   cachediag diff", soft_wrap=True)
+            say(f"note: {note}")
+    say(f"{count(written, 'exchange')} in {path}")
+    say("next   cachediag diff")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cachediag.cli.console import err, out, write
+from cachediag.cli.console import err, out, say, write
 from cachediag.cli.options import Format
 from cachediag.errors import UsageError
 
@@ -185,7 +185,7 @@ def _check_reach(url: str) -> None:
             remedy="Give a server of your own: --backend http://127.0.0.1:8000",
         )
     if whom == "far":
-        err().print(f"WARNING: the schemas go to {url}, outside your network.", soft_wrap=True)
+        say(f"WARNING: the schemas go to {url}, outside your network.")
 
 
 @contextmanager
@@ -203,6 +203,6 @@ def _telling() -> "Iterator[Callable[[str], None]]":
     def tell(text: str) -> None:
         if time.monotonic() - last[0] > 5:
             last[0] = time.monotonic()
-            console.print(printable(text), soft_wrap=True)
+            say(text)
 
     yield tell

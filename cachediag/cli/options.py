@@ -1,13 +1,13 @@
 """Options and arguments that several commands share."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cachediag.cli.console import err
+from cachediag.cli.console import say
 from cachediag.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ __all__ = [
     "ModelOption",
     "ProfileOption",
     "SessionArgument",
+    "as_words",
     "asked",
     "choice_for",
     "chosen",
@@ -98,7 +99,6 @@ def source(session: str | None, *, incoming: bool = False) -> "Source":
         CachediagError: there is no such session, or it cannot be read.
     """
     from cachediag.capture.importers import open_source
-    from cachediag.report.safe import printable
     from cachediag.report.style import count
     from cachediag.session import Outgoing, library
 
@@ -107,17 +107,23 @@ def source(session: str | None, *, incoming: bool = False) -> "Source":
     else:
         opened = open_source(library.newest() if session is None else library.resolve(session))
     for note in opened.notes:
-        err().print(f"note: {printable(note)}", soft_wrap=True)
+        say(f"note: {note}")
     if incoming:
         return opened
     outgoing = Outgoing(opened)
     if changed := outgoing.changed:
-        err().print(
+        say(
             f"note: {count(changed, 'request')} went on to the server changed; this is what went on"
-            " (--incoming: what came in)",
-            soft_wrap=True,
+            " (--incoming: what came in)"
         )
     return outgoing
+
+
+def as_words(options: Mapping[str, str | None]) -> Iterator[str]:
+    """The options that were given, as words of a command."""
+    for option, value in options.items():
+        if value is not None:
+            yield from (option, value)
 
 
 def asked(opened: "Source") -> "Endpoint":

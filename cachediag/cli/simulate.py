@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cachediag.cli.console import err, out, write
+from cachediag.cli.console import err, out, say, write
 from cachediag.cli.options import (
     Format,
     FormatOption,
     IncomingOption,
     ModelOption,
     ProfileOption,
+    as_words,
     asked,
     choice_for,
     source,
@@ -213,7 +214,7 @@ def simulate(  # noqa: PLR0917 - a parameter is an option
     given = _given(what or [], wanted, profile, model, incoming=incoming)
     if export is not None:
         _export(given.fleet, export)
-    named = shlex.join([*(what or []), *_named({"--profile": profile, "--model": model})])
+    named = shlex.join([*(what or []), *as_words({"--profile": profile, "--model": model})])
     command = f"cachediag simulate {named}".rstrip()
     asked_for = _Asked(command, plot, export, as_json=format_ is Format.json)
     if sweep:
@@ -287,7 +288,7 @@ def _compare(given: "Given", policies: "Sequence[str]", asked_for: _Asked) -> No
         from cachediag.report.plots import plot_policies
 
         plot_policies(made, plot)
-        _say(f"drawn in {plot}")
+        say(f"drawn in {plot}")
     if asked_for.as_json:
         write(documents.dumps(simulated(made, told=told, plot=plot, export=export)))
     else:
@@ -323,7 +324,7 @@ def _sweep(given: "Given", call: Call | None, asked_for: _Asked) -> None:
         from cachediag.report.plots import plot_sweep
 
         plot_sweep(made, plot)
-        _say(f"drawn in {plot}")
+        say(f"drawn in {plot}")
     if asked_for.as_json:
         write(documents.dumps(swept(made, told=told, plot=plot, export=export)))
     else:
@@ -332,25 +333,12 @@ def _sweep(given: "Given", call: Call | None, asked_for: _Asked) -> None:
         out().print(SweepReport(made, told, ((command, "the pair in full"),)))
 
 
-def _named(options: dict[str, str | None]) -> "Iterator[str]":
-    """The options that were given, as words of a command."""
-    for option, value in options.items():
-        if value is not None:
-            yield from (option, value)
-
-
 def _export(fleet: "Fleet", path: Path) -> None:
     from cachediag.report.style import count
     from cachediag.simulate.workloads import mooncake
 
     written = mooncake.write(fleet.workload, path, seed=fleet.seed)
-    _say(f"{count(written, 'request')} in {path}")
-
-
-def _say(text: str) -> None:
-    from cachediag.report.safe import printable
-
-    err().print(printable(text), soft_wrap=True)
+    say(f"{count(written, 'request')} in {path}")
 
 
 @contextmanager

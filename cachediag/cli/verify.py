@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cachediag.cli.console import err, out, write
+from cachediag.cli.console import err, out, say, write
 from cachediag.cli.options import (
     Format,
     FormatOption,
@@ -148,7 +148,7 @@ def verify(  # noqa: PLR0917 - a parameter is an option
     )
     ready = setup(wanted, opened, asked(opened), ruleset, _step)
     applied = ruleset.enabled if ruleset else ()
-    planned = plan(opened, applied, ready.choices[False], _say, lane=lane, most=max_requests)
+    planned = plan(opened, applied, ready.choices[False], say, lane=lane, most=max_requests)
     _check_reach(ready, planned, repeats, yes=yes)
     replay = Replay(arms=ready.arms, repeats=repeats, max_tokens=max_tokens, headers=sent)
     with showing() as tell:
@@ -175,16 +175,10 @@ def end(experiment: "Experiment", made: "Verdict") -> None:
         raise typer.Exit(1)
 
 
-def _say(text: str) -> None:
-    from cachediag.report.safe import printable
-
-    err().print(printable(text), soft_wrap=True)
-
-
 def _step(text: str) -> None:
     # Told every second; the bar shows that something goes on.
     if not text.startswith("waiting"):
-        _say(text)
+        say(text)
 
 
 def _check_reach(ready: "Setup", planned: "Plan", repeats: int, *, yes: bool) -> None:
@@ -197,7 +191,7 @@ def _check_reach(ready: "Setup", planned: "Plan", repeats: int, *, yes: bool) ->
         return
     requests = count(sum(len(planned.requests(arm)) for arm in ready.arms) * repeats, "request")
     if whom == "far":
-        _say(f"WARNING: {requests} with what was recorded go to {url}, outside your network.")
+        say(f"WARNING: {requests} with what was recorded go to {url}, outside your network.")
         return
     bill = planned.price(ready.arms, repeats)
     costs = "at a price that is not known"
@@ -209,7 +203,7 @@ def _check_reach(ready: "Setup", planned: "Plan", repeats: int, *, yes: bool) ->
             where=url,
             remedy="To send them: --yes. To send fewer: --max-requests, --repeats, --lane",
         )
-    _say(f"WARNING: {requests} with what was recorded go to {url} {costs}.")
+    say(f"WARNING: {requests} with what was recorded go to {url} {costs}.")
 
 
 @contextmanager
@@ -244,7 +238,7 @@ def _lines() -> "Callable[[Progress], None]":
     def tell(progress: "Progress") -> None:
         if (progress.arm, progress.repeat) not in seen:
             seen.add((progress.arm, progress.repeat))
-            _say(f"{_where(progress)}, {progress.done} of {progress.total} requests done")
+            say(f"{_where(progress)}, {progress.done} of {progress.total} requests done")
 
     return tell
 

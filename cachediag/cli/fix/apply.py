@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cachediag.cli.console import err, out, write
+from cachediag.cli.console import out, say, write
 from cachediag.cli.options import Format, FormatOption, source
 from cachediag.cli.rules.given import GivenArgument, given_files
 from cachediag.errors import UsageError
@@ -71,7 +71,7 @@ def apply(
         write(documents.dumps(made))
         return
     for note in notes:
-        _note(note)
+        say(f"note: {note}")
     out().print(AppliedReport(opened.name, tally, None if output is None else str(output)))
 
 
@@ -80,9 +80,3 @@ def _meta(opened: "Source", file: Path) -> "Mapping[str, str]":
 
     meta = dict(opened.meta) if isinstance(opened, Session) else {}
     return meta | {"rules": file.name, "made_from": opened.name}
-
-
-def _note(text: str) -> None:
-    from cachediag.report.safe import printable
-
-    err().print(f"note: {printable(text)}", soft_wrap=True)

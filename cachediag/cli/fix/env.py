@@ -14,6 +14,7 @@ from cachediag.cli.options import (
     ModelOption,
     ProfileOption,
     SessionArgument,
+    as_words,
     choice_for,
     source,
 )
@@ -83,9 +84,7 @@ def env(  # noqa: PLR0917 - a parameter is an option
         return
     name, found = _found(session, profile, model, engine)
     options = {"--profile": profile, "--model": model, "--engine": engine}
-    given = shlex.join(
-        [*([session] if session else []), *(w for o, v in options.items() if v for w in (o, v))]
-    )
+    given = shlex.join([*([session] if session else []), *as_words(options)])
     if write_:
         _write(found, name, given, file, format_)
     elif settings:
