@@ -112,18 +112,18 @@ class SharedPrefix:
             tokens, generated = self.prefix_tokens + suffix(), output()
             # The last token is generated and never fed.
             end = free + (tokens + generated - 1) // block - whole
-            kept = head + tuple(range(free, end))
-            blocks = kept[: tokens // block]
-            free = end
+            own, free = tuple(range(free, end)), end
+            # The head is long: it is put to the rest only when that is whole.
+            asked = own[: tokens // block - whole]
             if tokens % block:
-                blocks += (free,)
+                asked += (free,)
                 free += 1
             yield Request(
                 arrival=next(times),
                 session=str(number),
-                blocks=blocks,
+                blocks=head + asked,
                 input_tokens=tokens,
                 output_tokens=generated,
-                kept=kept,
+                kept=head + own,
                 then=then if number < followed else None,
             )
