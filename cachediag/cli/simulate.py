@@ -26,9 +26,12 @@ from cachediag.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cachediag.simulate.comparison import Fleet, Tell
+    from cachediag.report.simulate import SimulateReport
+    from cachediag.report.sweep import SweepReport
+    from cachediag.simulate.comparison import Compared, Fleet, Tell
     from cachediag.simulate.given import Given, Wanted
     from cachediag.simulate.model import Unit
+    from cachediag.simulate.sweep import Sweep
 
 __all__ = ["simulate"]
 
@@ -276,23 +279,17 @@ def _given(
 
 
 def _compare(given: "Given", policies: "Sequence[str]", asked_for: _Asked) -> None:
-    from cachediag.report import documents
     from cachediag.report.simulate import SimulateReport
-    from cachediag.report.simulate_documents import simulated
     from cachediag.simulate.comparison import compare
 
     with _showing() as tell:
         made = compare(given.fleet, policies, tell)
-    plot, export, told = asked_for.plot, asked_for.export, given.told
-    if plot is not None:
+    if asked_for.plot is not None:
         from cachediag.report.plots import plot_policies
 
-        plot_policies(made, plot)
-        say(f"drawn in {plot}")
-    if asked_for.as_json:
-        write(documents.dumps(simulated(made, told=told, plot=plot, export=export)))
-    else:
-        out().print(SimulateReport(made, told, tuple(_next(given, asked_for))))
+        plot_policies(made, asked_for.plot)
+    next_ = tuple(_next(given, asked_for))
+    _print(made, SimulateReport(made, given.told, next_), given.told, asked_for)
 
 
 def _next(given: "Given", asked_for: _Asked) -> "Iterator[tuple[str, str]]":
@@ -304,8 +301,6 @@ def _next(given: "Given", asked_for: _Asked) -> "Iterator[tuple[str, str]]":
 
 
 def _sweep(given: "Given", call: Call | None, asked_for: _Asked) -> None:
-    from cachediag.report import documents
-    from cachediag.report.simulate_documents import swept
     from cachediag.report.sweep import SweepReport
     from cachediag.simulate.sweep import sweep
 
@@ -319,18 +314,32 @@ def _sweep(given: "Given", call: Call | None, asked_for: _Asked) -> None:
     unit: Unit = "bytes" if call is Call.native else "characters"
     with _showing() as tell:
         made = sweep(given.fleet, given.sources, given.counter, unit, tell)
-    plot, export, told = asked_for.plot, asked_for.export, given.told
-    if plot is not None:
+    if asked_for.plot is not None:
         from cachediag.report.plots import plot_sweep
 
-        plot_sweep(made, plot)
+        plot_sweep(made, asked_for.plot)
+    taken = made.recommended.outcome.policy
+    command = f"{asked_for.command} --policy random --policy {taken}"
+    report = SweepReport(made, given.told, ((command, "the pair in full"),))
+    _print(made, report, given.told, asked_for)
+
+
+def _print(
+    made: "Compared | Sweep",
+    report: "SimulateReport | SweepReport",
+    told: "Sequence[str]",
+    asked_for: _Asked,
+) -> None:
+    from cachediag.report import documents
+    from cachediag.report.simulate_documents import simulated
+
+    plot, export = asked_for.plot, asked_for.export
+    if plot is not None:
         say(f"drawn in {plot}")
     if asked_for.as_json:
-        write(documents.dumps(swept(made, told=told, plot=plot, export=export)))
+        write(documents.dumps(simulated(made, told=told, plot=plot, export=export)))
     else:
-        taken = made.recommended.outcome.policy
-        command = f"{asked_for.command} --policy random --policy {taken}"
-        out().print(SweepReport(made, told, ((command, "the pair in full"),)))
+        out().print(report)
 
 
 def _export(fleet: "Fleet", path: Path) -> None:

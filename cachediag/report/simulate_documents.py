@@ -12,13 +12,17 @@ from cachediag.simulate.model import Run
 from cachediag.simulate.sweep import Cell, Sweep
 from cachediag.verify.statistics import Estimate
 
-__all__ = ["simulated", "swept"]
+__all__ = ["simulated"]
 
 
 def simulated(
-    made: Compared, *, told: Sequence[str], plot: Path | None = None, export: Path | None = None
+    made: Compared | Sweep,
+    *,
+    told: Sequence[str],
+    plot: Path | None = None,
+    export: Path | None = None,
 ) -> dict[str, Json]:
-    """`cachediag.simulate/1`: policies compared over one workload.
+    """`cachediag.simulate/1`: policies compared, or all pairs of SageMaker's two numbers.
 
     Args:
         made: what they came to.
@@ -26,52 +30,36 @@ def simulated(
         plot: the file of the plot.
         export: the file of the trace.
     """
-    best = made.best
+    outcomes = (made.random,) if isinstance(made, Sweep) else made.outcomes
     return {
         **_played(made.fleet, made.ceiling, told),
-        "policies": [_outcome(each) for each in made.outcomes],
-        "best": {
-            "policy": best.policy,
-            "equals": [each.policy for each in made.equals],
-        },
-        "sweep": None,
+        "policies": [_outcome(each) for each in outcomes],
+        "best": None if isinstance(made, Sweep) else _best(made),
+        "sweep": _swept(made) if isinstance(made, Sweep) else None,
         "plot": _named(plot),
         "export": _named(export),
     }
 
 
-def swept(
-    made: Sweep, *, told: Sequence[str], plot: Path | None = None, export: Path | None = None
-) -> dict[str, Json]:
-    """`cachediag.simulate/1`, with all pairs of SageMaker's two numbers.
+def _best(made: Compared) -> dict[str, Json]:
+    return {"policy": made.best.policy, "equals": [each.policy for each in made.equals]}
 
-    Args:
-        made: what they came to.
-        told: what was measured or taken for granted of the servers.
-        plot: the file of the plot.
-        export: the file of the trace.
-    """
+
+def _swept(made: Sweep) -> dict[str, Json]:
     looked = made.looked
     return {
-        **_played(made.fleet, made.ceiling, told),
-        "policies": [_outcome(made.random)],
-        "best": None,
-        "sweep": {
-            "unit": made.unit,
-            "requests": looked.requests,
-            "leading_tokens": looked.leading_tokens,
-            "recommended": _pair(made.recommended),
-            "equals": [_pair(each) for each in made.equals],
-            "cells": [
-                _pair(each) | _figures(each.outcome.figures) | {"policy": each.outcome.policy}
-                for each in made.cells
-            ],
-            "lengths": [_length(each) for each in looked.lengths],
-            "traps": [_trap(each, made.recommended.prefix_length) for each in looked.traps],
-            "warnings": [sentence for applies, sentence in pitfalls(made) if applies],
-        },
-        "plot": _named(plot),
-        "export": _named(export),
+        "unit": made.unit,
+        "requests": looked.requests,
+        "leading_tokens": looked.leading_tokens,
+        "recommended": _pair(made.recommended),
+        "equals": [_pair(each) for each in made.equals],
+        "cells": [
+            _pair(each) | _figures(each.outcome.figures) | {"policy": each.outcome.policy}
+            for each in made.cells
+        ],
+        "lengths": [_length(each) for each in looked.lengths],
+        "traps": [_trap(each, made.recommended.prefix_length) for each in looked.traps],
+        "warnings": [sentence for applies, sentence in pitfalls(made) if applies],
     }
 
 
