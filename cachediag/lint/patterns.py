@@ -5,9 +5,9 @@ The expression is read from left to right once and never run: it may be written 
 
 import re
 from collections.abc import Generator, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-__all__ = ["Feature", "features"]
+__all__ = ["WORDS", "Feature", "features"]
 
 _TOKEN = re.compile(
     r"(?P<escape>\\(?:[pP]\{[^}]*\}|u\{[0-9A-Fa-f]+\}|.|\Z))"
@@ -30,6 +30,27 @@ _NAMES = {
     "(?>": "flags",
     "(?#": "flags",
 }
+
+
+WORDS: Final = {
+    "lookahead": "lookahead",
+    "lookbehind": "lookbehind",
+    "backreference": "a backreference",
+    "word boundary": "a word boundary",
+    "unicode property": "a Unicode property",
+    "flags": "a group with flags",
+    "unknown escape": "an escape that is not known",
+    "anchor": "an anchor inside",
+    "inner anchor": "an anchor inside",
+    "text anchor": "an anchor inside",
+    "empty class": "a class that begins with `]`",
+    "range": "a range from more to less",
+    "range of a class": "a range of a class",
+    "counts": "a count from more to less",
+    "huge count": "a count beyond all bounds",
+    "malformed": "no regular expression",
+}
+"""What is said of the features for which some decoder refuses an expression."""
 
 
 class Feature(NamedTuple):

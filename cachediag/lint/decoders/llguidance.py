@@ -11,7 +11,7 @@ from cachediag.lint.contradictions import contradiction
 from cachediag.lint.decoders.exclusive import exclude
 from cachediag.lint.decoders.reading import Child, Leaves, Reading, Refused, listed, named
 from cachediag.lint.keywords import TYPES, constrains, kinds
-from cachediag.lint.patterns import features
+from cachediag.lint.patterns import WORDS, features
 from cachediag.lint.references import MISSING, is_local, resolve
 from cachediag.lint.support import Support
 from cachediag.model import Json
@@ -35,15 +35,8 @@ _SINCE = {
     **dict.fromkeys(("$dynamicRef", "$dynamicAnchor"), 2020),
 }
 _REFUSED = {
-    "lookahead": "lookahead",
-    "lookbehind": "lookbehind",
-    "backreference": "a backreference",
-    "word boundary": "a word boundary",
-    "unknown escape": "an escape that is not known",
-    "inner anchor": "an anchor inside",
-    "range": "a range from more to less",
-    "malformed": "no regular expression",
-    "counts": "a count from more to less",
+    *("lookahead", "lookbehind", "backreference", "word boundary", "unknown escape"),
+    *("inner anchor", "range", "malformed", "counts"),
 }
 _COUNTS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
@@ -190,7 +183,7 @@ def _check_pattern(pattern: Json, keyword: str) -> None:
         if name == "flags" and feature.text in {"(?>", "(?#"}:
             name = "malformed"
         if name in _REFUSED:
-            raise Refused(f"{_REFUSED[name]} in `{keyword}`", keyword)
+            raise Refused(f"{WORDS[name]} in `{keyword}`", keyword)
 
 
 def _items(schema: Mapping[str, Json], path: str, *, quiet: bool) -> list[Child]:

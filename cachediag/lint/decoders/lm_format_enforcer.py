@@ -15,11 +15,12 @@ from cachediag.lint.decoders.reading import (
     Reading,
     Refused,
     beside,
-    entails,
+    but_entailed,
+    listed,
     of_kinds,
 )
-from cachediag.lint.keywords import constrains, kinds
-from cachediag.lint.patterns import features
+from cachediag.lint.keywords import constrains
+from cachediag.lint.patterns import WORDS, features
 from cachediag.lint.references import MISSING
 from cachediag.lint.support import Support
 from cachediag.model import Json
@@ -27,12 +28,7 @@ from cachediag.protocol.jsontext import step
 
 __all__ = ["LmFormatEnforcer"]
 
-_REFUSED = {
-    "lookbehind": "lookbehind",
-    "backreference": "a backreference",
-    "unicode property": "a Unicode property",
-    "word boundary": "a word boundary",
-}
+_REFUSED = {"lookbehind", "backreference", "unicode property", "word boundary"}
 _MERGED = {"properties", "required", "type"}
 _SCALARS = ("integer", "boolean", "null", "number")
 
@@ -98,15 +94,14 @@ class LmFormatEnforcer:
         )
 
     def _any_of(self, schema: Mapping[str, Json], path: str, *, quiet: bool) -> Reading:
-        children = _branches(schema, path, "anyOf", quiet=quiet)
-        ignored = [*beside(schema, {"anyOf"}, "ignored beside anyOf")]
-        if all(entails(each.schema, kinds(schema), self._root) for each in children):
-            ignored = [each for each in ignored if each.keyword != "type"]
+        children = listed(schema, path, "anyOf", quiet=quiet)
+        others = beside(schema, {"anyOf"}, "ignored beside anyOf")
+        ignored = but_entailed(others, schema, [each.schema for each in children], self._root)
         return Reading(ignored, children)
 
     def _all_of(self, schema: Mapping[str, Json], path: str, *, quiet: bool) -> Reading:
-        children = _branches(schema, path, "allOf", quiet=quiet)
-        ignored = [*beside(schema, {"allOf"}, "ignored beside allOf")]
+        children = listed(schema, path, "allOf", quiet=quiet)
+        left_out = beside(schema, {"allOf"}, "ignored beside allOf")
         *others, last = children
         held = False
         for each in children:
@@ -114,8 +109,7 @@ class LmFormatEnforcer:
             if held and "properties" not in own:
                 raise Refused("a branch of `allOf` has no properties to merge", "allOf")
             held = held or bool(own.get("properties"))
-        if entails(last.schema, kinds(schema), self._root):
-            ignored = [each for each in ignored if each.keyword != "type"]
+        ignored = but_entailed(left_out, schema, [last.schema], self._root)
         inner = []
         for each in others:
             own = each.schema if isinstance(each.schema, dict) else {}
@@ -128,7 +122,7 @@ class LmFormatEnforcer:
         return Reading([*dict.fromkeys(ignored)], [last, *inner])
 
     def _one_of(self, schema: Mapping[str, Json], path: str, *, quiet: bool) -> Reading:
-        children = _branches(schema, path, "oneOf", quiet=quiet)
+        children = listed(schema, path, "oneOf", quiet=quiet)
         ignored = [
             *beside(schema, {"oneOf", "properties", "required", "type"}, "ignored beside oneOf")
         ]
@@ -179,7 +173,7 @@ class LmFormatEnforcer:
         if schema.get("pattern"):
             for feature in features(schema["pattern"]):
                 if feature.name in _REFUSED:
-                    raise Refused(f"{_REFUSED[feature.name]} in `pattern`", "pattern")
+                    raise Refused(f"{WORDS[feature.name]} in `pattern`", "pattern")
         if schema.get("enum"):
             return Reading([*of_kinds(schema, schema["enum"], "ignored beside enum")])
         known = {"type", "pattern", "minLength", "maxLength", "enum"}
@@ -209,11 +203,6 @@ class LmFormatEnforcer:
             target = held.get(name)
             bare = isinstance(target, dict) and "type" not in target and "anyOf" not in target
             following = target.get("$ref") if isinstance(target, dict) and bare else None
-
-
-def _branches(schema: Mapping[str, Json], path: str, keyword: str, *, quiet: bool) -> list[Child]:
-    at = step(path, keyword)
-    return [Child(step(at, n), each, quiet) for n, each in enumerate(schema[keyword])]
 
 
 def _enum(schema: Mapping[str, Json]) -> Reading:

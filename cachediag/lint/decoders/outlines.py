@@ -12,13 +12,13 @@ from cachediag.lint.decoders.reading import (
     Reading,
     Refused,
     beside,
-    entails,
+    but_entailed,
     listed,
     named,
     of_kinds,
 )
 from cachediag.lint.keywords import TYPES, constrains, kinds
-from cachediag.lint.patterns import features
+from cachediag.lint.patterns import WORDS, features
 from cachediag.lint.references import MISSING, resolve
 from cachediag.lint.support import Support
 from cachediag.model import Json
@@ -31,18 +31,8 @@ _ORDER = (
 )
 _DEEPEST_REFERENCE = 4
 _REFUSED = {
-    "lookahead": "lookahead",
-    "lookbehind": "lookbehind",
-    "backreference": "a backreference",
-    "word boundary": "a word boundary",
-    "unknown escape": "an escape that is not known",
-    "anchor": "an anchor inside",
-    "inner anchor": "an anchor inside",
-    "text anchor": "an anchor inside",
-    "range": "a range from more to less",
-    "range of a class": "a range of a class",
-    "malformed": "no regular expression",
-    "counts": "a count from more to less",
+    *("lookahead", "lookbehind", "backreference", "word boundary", "unknown escape", "anchor"),
+    *("inner anchor", "text anchor", "range", "range of a class", "malformed", "counts"),
 }
 _SIZES = ("minLength", "maxLength")
 
@@ -98,10 +88,8 @@ class Outlines:
         self, schema: Mapping[str, Json], path: str, keyword: str, *, quiet: bool
     ) -> Reading:
         children = listed(schema, path, keyword, quiet=quiet)
-        ignored = [*beside(schema, {keyword}, f"ignored beside {keyword}")]
-        wanted = kinds(schema)
-        if all(entails(each.schema, wanted, self._root) for each in children):
-            ignored = [each for each in ignored if each.keyword != "type"]
+        others = beside(schema, {keyword}, f"ignored beside {keyword}")
+        ignored = but_entailed(others, schema, [each.schema for each in children], self._root)
         if keyword == "oneOf" and len(children) > 1 and not _apart(schema["oneOf"]):
             ignored.insert(0, Leaves("oneOf", "taken for anyOf"))
         return Reading(ignored, children)
@@ -111,10 +99,8 @@ class Outlines:
         if not isinstance(reference, str):
             raise Refused("`$ref` is no text", "$ref")
         target = self._target(reference)
-        ignored = [*beside(schema, {"$ref"}, "ignored beside $ref")]
-        wanted = kinds(schema)
-        if entails(target, wanted, self._root):
-            ignored = [each for each in ignored if each.keyword != "type"]
+        others = beside(schema, {"$ref"}, "ignored beside $ref")
+        ignored = but_entailed(others, schema, [target], self._root)
         return Reading(ignored, [Child("", target, quiet)])
 
     def _target(self, reference: str) -> Json:
@@ -237,7 +223,7 @@ def _check_pattern(pattern: str) -> None:
         # What is repeated there is the quote before it.
         repeated = name == "malformed" and feature.position == 0 and feature.text in {"*", "+", "?"}
         if name in _REFUSED and not repeated:
-            raise Refused(f"{_REFUSED[name]} in `pattern`", "pattern")
+            raise Refused(f"{WORDS[name]} in `pattern`", "pattern")
 
 
 def _array(schema: Mapping[str, Json]) -> Iterator[Leaves]:

@@ -17,7 +17,7 @@ __all__ = [
     "Reading",
     "Refused",
     "beside",
-    "entails",
+    "but_entailed",
     "listed",
     "named",
     "of_kinds",
@@ -133,7 +133,7 @@ def named(schema: Mapping[str, Json], path: str, keyword: str, *, quiet: bool) -
     return [Child(step(at, name), each, quiet) for name, each in schema[keyword].items()]
 
 
-def entails(branch: Json, wanted: frozenset[str], root: Json) -> bool:
+def _entails(branch: Json, wanted: frozenset[str], root: Json) -> bool:
     """Whether whatever fits a branch is of one of the types, as far as the branch says itself."""
     for _ in range(8):
         if not isinstance(branch, dict):
@@ -150,3 +150,13 @@ def entails(branch: Json, wanted: frozenset[str], root: Json) -> bool:
         if branch is MISSING:
             return False
     return False
+
+
+def but_entailed(
+    ignored: Iterable[Leaves], schema: Mapping[str, Json], branches: Iterable[Json], root: Json
+) -> list[Leaves]:
+    """What is left out of a part, but for a `type` that whatever fits its branches is of anyway."""
+    wanted = kinds(schema)
+    if all(_entails(branch, wanted, root) for branch in branches):
+        return [each for each in ignored if each.keyword != "type"]
+    return [*ignored]

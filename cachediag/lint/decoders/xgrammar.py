@@ -14,13 +14,13 @@ from cachediag.lint.decoders.reading import (
     Reading,
     Refused,
     beside,
-    entails,
+    but_entailed,
     listed,
     named,
     of_kinds,
 )
-from cachediag.lint.keywords import TYPES, constrains, kinds
-from cachediag.lint.patterns import features
+from cachediag.lint.keywords import TYPES, constrains
+from cachediag.lint.patterns import WORDS, features
 from cachediag.lint.references import MISSING, is_local, resolve
 from cachediag.lint.support import Support
 from cachediag.model import Json
@@ -31,16 +31,8 @@ __all__ = ["Xgrammar"]
 _MULTIPLE_MOST, _RANGE_MOST = 1024, 10_000
 _INT64, _INT32 = 2**63, 2**31 - 1
 _REFUSED = {
-    "lookbehind": "lookbehind",
-    "backreference": "a backreference",
-    "word boundary": "a word boundary",
-    "unicode property": "a Unicode property",
-    "flags": "a group with flags",
-    "malformed": "no regular expression",
-    "counts": "a count from more to less",
-    "huge count": "a count beyond all bounds",
-    "range": "a range from more to less",
-    "empty class": "a class that begins with `]`",
+    *("lookbehind", "backreference", "word boundary", "unicode property", "flags", "malformed"),
+    *("counts", "huge count", "range", "empty class"),
 }
 _OBJECT = ("properties", "additionalProperties", "unevaluatedProperties")
 _ARRAY = ("items", "prefixItems", "unevaluatedItems")
@@ -90,9 +82,8 @@ class Xgrammar:
             why = "a reference out of the schema lets anything through"
             return Reading([Leaves("$ref", why), *ignored])
         target = self._follow(reference)
-        wanted = kinds(schema)
-        kept = [each for each in ignored if each.keyword != "type" or not self._is(target, wanted)]
-        return Reading(kept, [Child("", target, quiet)])
+        ignored = but_entailed(ignored, schema, [target], self._root)
+        return Reading(ignored, [Child("", target, quiet)])
 
     def _follow(self, reference: str) -> Json:
         seen = [reference]
@@ -107,18 +98,14 @@ class Xgrammar:
                 raise Refused("the references go round in a circle", "$ref")
             seen.append(further)
 
-    def _is(self, branch: Json, wanted: frozenset[str]) -> bool:
-        return entails(branch, wanted, self._root)
-
     def _branches(
         self, schema: Mapping[str, Json], path: str, keyword: str, *, quiet: bool
     ) -> Reading:
         children = listed(schema, path, keyword, quiet=quiet)
         ignored = [*beside(schema, {keyword}, f"ignored beside {keyword}")]
         several = keyword == "allOf" and len(children) > 1
-        wanted = kinds(schema)
-        if not several and children and all(self._is(each.schema, wanted) for each in children):
-            ignored = [each for each in ignored if each.keyword != "type"]
+        if children and not several:
+            ignored = but_entailed(ignored, schema, [each.schema for each in children], self._root)
         if keyword == "oneOf" and not are_disjoint(schema["oneOf"]):
             why = "its branches may overlap, so that it is taken for anyOf"
             ignored.insert(0, Leaves("oneOf", why))
@@ -191,7 +178,7 @@ def _pattern(pattern: str) -> Iterator[Leaves]:
         ):
             if feature.name == "backreference" and feature.text == r"\0":
                 continue
-            raise Refused(f"{_REFUSED[feature.name]} in `pattern`", "pattern")
+            raise Refused(f"{WORDS[feature.name]} in `pattern`", "pattern")
         if feature.name == "lookahead":
             yield Leaves("pattern", "lookahead is left out")
 
