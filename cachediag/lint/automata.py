@@ -19,6 +19,8 @@ from functools import lru_cache
 from itertools import product
 from typing import Literal, TypeVar
 
+from cachediag.rules.pattern.charset import DIGIT, LINE, CharSet
+
 __all__ = ["Risk", "risk"]
 
 Risk = Literal["ambiguous", "states", "none", "unread"]
@@ -32,11 +34,8 @@ _MOST_STATES = 4_000
 _MOST_WORK = 400_000
 _MOST_LETTERS = 200
 _Node = TypeVar("_Node")
-_ANY = (0, 0x10FFFF)
 _GROUP = re.compile(r"\(\?<(?=[A-Za-z_])")
 _PROPERTY = re.compile(r"\\p\{[^}]*\}")
-
-_Ranges = tuple[tuple[int, int], ...]
 
 
 class _TooLarge(Exception):  # noqa: N818 - ends the construction
@@ -52,14 +51,14 @@ class _Piece:
 
 @dataclass
 class _Automaton:
-    chars: list[_Ranges] = field(default_factory=list)
+    chars: list[CharSet] = field(default_factory=list)
     follow: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     edges: int = 0
 
-    def position(self, ranges: _Ranges) -> _Piece:
+    def position(self, chars: CharSet) -> _Piece:
         if len(self.chars) >= _MOST_POSITIONS:
             raise _TooLarge
-        self.chars.append(ranges)
+        self.chars.append(chars)
         number = len(self.chars) - 1
         return _Piece([number], [number], empty=False)
 
@@ -117,11 +116,11 @@ def _chain(automaton: _Automaton, a: _Piece, b: _Piece) -> _Piece:
 def _one(automaton: _Automaton, operation: str, argument: object) -> _Piece:
     match operation, argument:
         case "LITERAL", int(code):
-            return automaton.position(((code, code),))
+            return automaton.position(CharSet(((code, code),)))
         case "NOT_LITERAL", int(code):
-            return automaton.position(_without(((code, code),)))
+            return automaton.position(CharSet(((code, code),)).others())
         case "ANY", _:
-            return automaton.position(_without(((10, 10),)))
+            return automaton.position(LINE)
         case "IN", list(members):
             return automaton.position(_class(members))
         case "BRANCH", (_, list(options)):
@@ -163,7 +162,7 @@ def _repeat(automaton: _Automaton, low: int, high: object, inner: object) -> _Pi
     return _chain(automaton, piece, tail)
 
 
-def _class(members: list[tuple[object, object]]) -> _Ranges:
+def _class(members: list[tuple[object, object]]) -> CharSet:
     ranges: list[tuple[int, int]] = []
     negated = False
     for operation, argument in members:
@@ -175,43 +174,19 @@ def _class(members: list[tuple[object, object]]) -> _Ranges:
             case "RANGE", (int(low), int(high)):
                 ranges.append((low, high))
             case "CATEGORY", category:
-                ranges += _category(str(category))
-    found = _merged(ranges)
-    return _without(found) if negated else found
+                ranges += _category(str(category)).ranges
+    found = CharSet.of(ranges)
+    return found.others() if negated else found
 
 
-_SPACE: _Ranges = ((9, 13), (32, 32), (160, 160))
-_DIGIT: _Ranges = ((48, 57),)
+_SPACE = CharSet(((9, 13), (32, 32), (160, 160)))
 # Every letter beyond ASCII is taken for one of a word.
-_WORD: _Ranges = ((48, 57), (65, 90), (95, 95), (97, 122), (170, 0x10FFFF))
+_WORD = CharSet(((48, 57), (65, 90), (95, 95), (97, 122), (170, 0x10FFFF)))
 
 
-def _category(name: str) -> _Ranges:
-    kind = _SPACE if "SPACE" in name else _DIGIT if "DIGIT" in name else _WORD
-    return _without(kind) if "NOT" in name else kind
-
-
-def _merged(ranges: Iterable[tuple[int, int]]) -> _Ranges:
-    found: list[tuple[int, int]] = []
-    for low, high in sorted(ranges):
-        if found and low <= found[-1][1] + 1:
-            found[-1] = found[-1][0], max(found[-1][1], high)
-        else:
-            found.append((low, high))
-    return tuple(found)
-
-
-def _without(ranges: _Ranges) -> _Ranges:
-    found, start = [], _ANY[0]
-    for low, high in _merged(ranges):
-        if low > start:
-            found.append((start, low - 1))
-        start = high + 1
-    return (*found, (start, _ANY[1])) if start <= _ANY[1] else tuple(found)
-
-
-def _meet(a: _Ranges, b: _Ranges) -> bool:
-    return any(x[0] <= y[1] and y[0] <= x[1] for x, y in product(a, b))
+def _category(name: str) -> CharSet:
+    kind = _SPACE if "SPACE" in name else DIGIT if "DIGIT" in name else _WORD
+    return kind.others() if "NOT" in name else kind
 
 
 def _is_ambiguous(automaton: _Automaton) -> bool:
@@ -229,9 +204,8 @@ def _is_ambiguous(automaton: _Automaton) -> bool:
 
 def _meets_itself(automaton: _Automaton, loop: frozenset[int]) -> bool:
     follow = {one: {n for n in automaton.follow[one] if n in loop} for one in loop}
-    alike = {
-        (a, b) for a, b in product(loop, loop) if _meet(automaton.chars[a], automaton.chars[b])
-    }
+    chars = automaton.chars
+    alike = {(a, b) for a, b in product(loop, loop) if chars[a].meets(chars[b])}
     pairs = {
         (a, b): {each for each in product(follow[a], follow[b]) if each in alike} for a, b in alike
     }
@@ -285,13 +259,11 @@ def _loops(graph: Mapping[_Node, set[_Node]]) -> list[frozenset[_Node]]:
 def _has_many_states(automaton: _Automaton, whole: _Piece) -> bool:
     """Whether making it deterministic takes more states than are looked at."""
     kinds = set(automaton.chars)
-    marks = {edge for ranges in kinds for low, high in ranges for edge in (low, high + 1)}
-    letters = [0, *sorted(marks)[:_MOST_LETTERS]]
+    marks = {edge for chars in kinds for low, high in chars.ranges for edge in (low, high + 1)}
+    letters = [CharSet(((one, one),)) for one in (0, *sorted(marks)[:_MOST_LETTERS])]
     # Letters that the same positions take are one.
     taken = {
-        frozenset(
-            number for number, ranges in enumerate(automaton.chars) if _meet(ranges, ((one, one),))
-        )
+        frozenset(number for number, chars in enumerate(automaton.chars) if chars.meets(one))
         for one in letters
     }
     start = frozenset(whole.first)
