@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
@@ -14,7 +15,10 @@ from cachediag.report.diff import title
 from cachediag.report.safe import printable
 from cachediag.report.style import BAD, DIM, GOOD, Paragraph, commands, count, line, symbols
 
-__all__ = ["AnalysisReport", "dollars", "duration", "request_row", "rows_head"]
+if TYPE_CHECKING:
+    from cachediag.batch.summary import Totals
+
+__all__ = ["AnalysisReport", "dollars", "duration", "lost", "request_row", "reuse", "rows_head"]
 
 _BAR = 24
 # A smaller share is the template's own opening words.
@@ -101,9 +105,7 @@ class AnalysisReport:
         for request in a.requests:
             yield request_row(request, options)
         yield Text()
-        yield line(f"hit rate {a.hit_rate:.1%}, could be {a.hit_rate_ceiling:.1%}")
-        if a.usd is not None and a.avoidable_usd is not None:
-            yield line(f"input {dollars(a.usd)}, could be {dollars(a.usd - a.avoidable_usd)}")
+        yield from reuse(a)
         yield Text()
         yield from self._causes()
         yield from self._what_if(options)
@@ -157,27 +159,15 @@ class AnalysisReport:
 
     def _conclusion(self) -> Iterator[Text | Paragraph]:
         """What is lost, why, and the next command."""
-        lost = bool(self.analysis.avoidable_tokens)
-        yield Paragraph(self._lost(), "" if lost else GOOD)
-        if lost:
+        a = self.analysis
+        waiting = None
+        if a.prefill_rate:
+            waiting = f"about {duration(a.avoidable_tokens / a.prefill_rate)}"
+        yield lost(a, waiting)
+        if a.avoidable_tokens:
             yield Paragraph(self._why())
         yield Text()
         yield from commands(self._next())
-
-    def _lost(self) -> str:
-        a = self.analysis
-        if not a.avoidable_tokens:
-            return "Nothing was prefilled again that had been seen before."
-        rate, costs = a.prefill_rate, []
-        if rate:
-            costs.append(f"about {duration(a.avoidable_tokens / rate)} of waiting")
-        if a.avoidable_usd is not None:
-            costs.append(f"{dollars(a.avoidable_usd)} more than from the cache")
-        cost = f": {' and '.join(costs)}" if costs else ""
-        return (
-            f"{a.avoidable_tokens:,} of {a.prompt_tokens:,} prompt tokens were prefilled again"
-            f" though they could be kept{cost}."
-        )
 
     def _why(self) -> str:
         first, a = self.analysis.causes[0], self.analysis
@@ -219,6 +209,32 @@ class AnalysisReport:
             return ""
         _, request = max(rows, key=lambda row: row[0])
         return f" --pair {request.parent}:{request.info.index}"
+
+
+def reuse(of: "Analysis | Totals") -> Iterator[Text]:
+    """The hit rate and the price of the input, and what both could be."""
+    yield line(f"hit rate {of.hit_rate:.1%}, could be {of.hit_rate_ceiling:.1%}")
+    if of.usd is not None and of.avoidable_usd is not None:
+        yield line(f"input {dollars(of.usd)}, could be {dollars(of.usd - of.avoidable_usd)}")
+
+
+def lost(of: "Analysis | Totals", waiting: str | None) -> Paragraph:
+    """What was prefilled again though it could be kept.
+
+    Args:
+        of: the tokens, and what they cost.
+        waiting: how long prefilling them took; None where nothing tells.
+    """
+    if not of.avoidable_tokens:
+        return Paragraph("Nothing was prefilled again that had been seen before.", GOOD)
+    costs = [] if waiting is None else [f"{waiting} of waiting"]
+    if of.avoidable_usd is not None:
+        costs.append(f"{dollars(of.avoidable_usd)} more than from the cache")
+    cost = f": {' and '.join(costs)}" if costs else ""
+    return Paragraph(
+        f"{of.avoidable_tokens:,} of {of.prompt_tokens:,} prompt tokens were prefilled again"
+        f" though they could be kept{cost}."
+    )
 
 
 def _share(part: int, whole: int) -> str:

@@ -9,10 +9,10 @@ from rich.filesize import decimal
 from rich.text import Text
 
 from cachediag.batch.summary import Cause, Summary
-from cachediag.report.analysis import dollars, duration
+from cachediag.report.analysis import dollars, duration, lost, reuse
 from cachediag.report.diff import title
 from cachediag.report.safe import printable
-from cachediag.report.style import BAD, DIM, GOOD, Paragraph, commands, count, line
+from cachediag.report.style import BAD, DIM, Paragraph, commands, count, line
 
 __all__ = ["BatchReport"]
 
@@ -55,10 +55,7 @@ class BatchReport:
                 )
             )
         yield Text()
-        yield line(f"hit rate {totals.hit_rate:.1%}, could be {totals.hit_rate_ceiling:.1%}")
-        if totals.usd is not None and totals.avoidable_usd is not None:
-            could = totals.usd - totals.avoidable_usd
-            yield line(f"input {dollars(totals.usd)}, could be {dollars(could)}")
+        yield from reuse(totals)
         yield Text()
         yield from self._causes()
         yield from self._worst()
@@ -118,29 +115,16 @@ class BatchReport:
 
     def _conclusion(self) -> Iterator[Text | Paragraph]:
         totals = self.summary.totals
-        if not totals.avoidable_tokens:
-            yield Paragraph("Nothing was prefilled again that had been seen before.", GOOD)
-        else:
-            yield Paragraph(self._lost())
+        waiting = None
+        if totals.avoidable_seconds is not None:
+            some = "" if totals.timed_sessions == totals.sessions else "at least "
+            waiting = f"{some}{duration(totals.avoidable_seconds)}"
+        yield lost(totals, waiting)
         if self.rows:
             yield Paragraph(f"A row a request is in {printable(self.rows)}.")
         if totals.avoidable_tokens:
             yield Text()
             yield from commands(self._next())
-
-    def _lost(self) -> str:
-        totals = self.summary.totals
-        costs = []
-        if totals.avoidable_seconds is not None:
-            some = "" if totals.timed_sessions == totals.sessions else "at least "
-            costs.append(f"{some}{duration(totals.avoidable_seconds)} of waiting")
-        if totals.avoidable_usd is not None:
-            costs.append(f"{dollars(totals.avoidable_usd)} more than from the cache")
-        cost = f": {' and '.join(costs)}" if costs else ""
-        return (
-            f"{totals.avoidable_tokens:,} of {totals.prompt_tokens:,} prompt tokens were prefilled"
-            f" again though they could be kept{cost}."
-        )
 
     def _next(self) -> dict[str, str]:
         worst = self.summary.worst[0]
