@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cachediag.findings import load
-from cachediag.lint.parts import Part, Parts
+from cachediag.lint.parts import Parts
 from cachediag.lint.schemas import Schema
 from cachediag.lint.verdicts import Verdict
 from cachediag.model import Confidence, Excerpt, Finding, Json, Severity
@@ -78,8 +78,3 @@ def listing(names: Iterable[str]) -> str:
     if len(known) > _MOST_NAMED + 1:
         known = [*known[:_MOST_NAMED], f"{len(known) - _MOST_NAMED} more"]
     return " and ".join(filter(None, (", ".join(known[:-1]), known[-1]))) if known else ""
-
-
-def first(parts: Iterable[Part]) -> Part | None:
-    """The first of several parts."""
-    return next(iter(parts), None)
