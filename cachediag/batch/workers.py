@@ -71,6 +71,9 @@ def local(workers: int) -> Iterator[Client]:
                         # workers that does not fail with one.
                         memory_limit=0,
                         local_directory=scratch,
+                        # Each connection's key lies there for a moment, and stays where a worker
+                        # is killed just then.
+                        env={"TMPDIR": scratch},
                         preload=[__name__],
                         silence_logs=_SILENT,
                     )

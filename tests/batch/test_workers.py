@@ -2,6 +2,7 @@
 
 import os
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -161,6 +162,9 @@ def test_nothing_stays_once_they_have_ended(
         assert scratch.stat().st_mode & 0o777 == 0o700
         (directory,) = client.run(_worker_directory).values()
         assert Path(directory).is_relative_to(scratch)
+        # What a library of theirs puts aside goes with it as well, if they are killed.
+        (aside,) = client.run(tempfile.gettempdir).values()
+        assert Path(aside) == scratch
         # Ctrl-C in a terminal reaches them too, and is not for them.
         os.kill(pid, signal.SIGINT)
         assert client.submit(os.getpid, pure=False).result() == pid
