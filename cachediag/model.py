@@ -27,6 +27,7 @@ __all__ = [
     "Section",
     "Severity",
     "Usage",
+    "below",
 ]
 
 _BLOCKS = attrgetter("blocks")
@@ -210,7 +211,7 @@ class Run:
                 section=self.section,
                 role=block.role,
                 kind=block.kind,
-                path=base + _joined(block.path),
+                path=below(base, block.path),
                 start=start + block.start,
                 end=start + block.end,
                 canonical=block.canonical,
@@ -222,8 +223,9 @@ class Run:
         )
 
 
-def _joined(path: str) -> str:
-    return path if not path or path.startswith("[") else f".{path}"
+def below(path: str, inner: str) -> str:
+    """The JSON path in the whole of what stands at `inner` in what stands at `path`."""
+    return path + (inner if not inner or inner.startswith("[") else f".{inner}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from cachediag.lint.checks.subject import Subject, finding
 from cachediag.lint.contradictions import contradiction
-from cachediag.model import Finding
+from cachediag.model import Finding, below
 
 __all__ = ["check"]
 
@@ -16,10 +16,9 @@ def check(subject: Subject) -> Iterator[Finding]:
     root = subject.schema.schema
     found = contradiction(root, root)
     if found:
-        joined = "." if found.path and not found.path.startswith("[") else ""
         yield finding(
             "G13",
-            subject.schema.path + joined + found.path,
+            below(subject.schema.path, found.path),
             f"Nothing fits the schema: {found.why}. A decoder refuses it, or never comes to an"
             " end.",
         )
@@ -27,10 +26,9 @@ def check(subject: Subject) -> Iterator[Finding]:
     for part in subject.parts.all[:_MOST_PARTS]:
         inner = contradiction(part.schema, root)
         if inner:
-            joined = "." if inner.path and not inner.path.startswith("[") else ""
             yield finding(
                 "G13",
-                part.path + joined + inner.path,
+                below(part.path, inner.path),
                 f"Nothing fits this part, which can only be left out: {inner.why}.",
                 severity="info",
             )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from cachediag.lint.checks.subject import Subject, finding, listing
-from cachediag.model import Finding, Severity
+from cachediag.model import Finding, Severity, below
 
 __all__ = ["check"]
 
@@ -35,7 +35,7 @@ def _ignored(subject: Subject) -> Iterator[Finding]:
     whys = listing(dict.fromkeys(why for _, why in who))
     yield finding(
         "G02",
-        subject.schema.path + ("." if path and not path.startswith("[") else "") + path,
+        below(subject.schema.path, path),
         f"{listing(name for name, _ in who)} let through what `{keyword}` forbids ({whys}).{more}",
         severity=severity,
         confidence="confirmed" if subject.is_decoded else "suspected",
@@ -47,10 +47,9 @@ def _refused(subject: Subject) -> Iterator[Finding]:
     if not refusing:
         return
     first = refusing[0]
-    inner = first.path or ""
     yield finding(
         "G03",
-        subject.schema.path + ("." if inner and not inner.startswith("[") else "") + inner,
+        below(subject.schema.path, first.path or ""),
         f"{listing(each.decoder for each in refusing)} refuse{'s' * (len(refusing) == 1)} the"
         f" schema: {first.reason}.",
         severity=_severity(subject, len(refusing)),
