@@ -5,7 +5,11 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["replace_file"]
+from cachediag.errors import UsageError
+
+__all__ = ["replace_file", "write_private"]
+
+_PRIVATE = 0o600
 
 
 def replace_file(path: Path, content: bytes, mode: int) -> None:
@@ -33,3 +37,15 @@ def replace_file(path: Path, content: bytes, mode: int) -> None:
         with suppress(OSError):
             Path(name).unlink()
         raise
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file that its owner alone can read; one that is there is replaced.
+
+    Raises:
+        UsageError: it cannot be written; nothing is left of the attempt.
+    """
+    try:
+        replace_file(path, content, _PRIVATE)
+    except OSError as error:
+        raise UsageError(f"cannot be written ({error.strerror})", where=str(path)) from error

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachediag.errors import UsageError
-from cachediag.fix.files import replace_file
+from cachediag.fix.files import write_private
 from cachediag.report.safe import printable
 from cachediag.report.simulate import labels
 from cachediag.simulate.comparison import Compared, Outcome
@@ -25,7 +25,6 @@ __all__ = ["SUFFIXES", "check", "plot_policies", "plot_sweep"]
 
 SUFFIXES = (".png", ".svg")
 _DOTS = 150
-_PRIVATE = 0o600
 # No more points than can be told apart.
 _POINTS = 1000
 _PERCENTILES = ("p50", "p90", "p99")
@@ -161,10 +160,7 @@ def _save(figure: "Figure", path: Path, name: str) -> None:
     drawn = BytesIO()
     with mpl.rc_context({"svg.hashsalt": "cachediag"}):
         figure.savefig(drawn, format=kind, dpi=_DOTS, metadata=metadata)
-    try:
-        replace_file(path, drawn.getvalue(), _PRIVATE)
-    except OSError as error:
-        raise UsageError(f"cannot be written ({error.strerror})", where=str(path)) from error
+    write_private(path, drawn.getvalue())
 
 
 def _plain(name: str) -> str:

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from cachediag.errors import InputError, UsageError
-from cachediag.fix.files import replace_file
+from cachediag.fix.files import write_private
 from cachediag.simulate.model import Request, Scale, Workload
 from cachediag.simulate.workloads.amounts import check_least
 from cachediag.simulate.workloads.arrivals import Arrivals
@@ -25,7 +25,6 @@ __all__ = ["BLOCK", "read", "write"]
 
 BLOCK: Final = 512
 """Tokens of a block in the traces that were published."""
-_PRIVATE = 0o600
 _GZIP = b"\x1f\x8b"
 _MAX_LINE = 1 << 26
 _FORMAT = "Give a trace of one JSON object a line, as docs/workloads.md describes it."
@@ -223,12 +222,8 @@ def write(workload: Workload, path: str | Path, *, seed: int = 0, block: int = B
         for request in workload.requests(seed)
     ]
     content = b"".join(lines)
-    try:
-        # Without a time, so that the same requests make the same file.
-        packed = gzip.compress(content, mtime=0) if path.suffix == ".gz" else content
-        replace_file(path, packed, _PRIVATE)
-    except OSError as error:
-        raise UsageError(f"cannot be written ({error.strerror})", where=str(path)) from error
+    # Without a time, so that the same requests make the same file.
+    write_private(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
     return len(lines)
 
 
