@@ -37,7 +37,6 @@ def costs(
     from cachediag.lint import collect
     from cachediag.lint.checks.changing import changes
     from cachediag.lint.grammar.costs import measure
-    from cachediag.lint.linted import has_changes
     from cachediag.lint.structural_tag import SYNTAXES
     from cachediag.report import documents
     from cachediag.report.grammar import CostsReport
@@ -52,11 +51,7 @@ def costs(
             syntax=_syntax(written, models) or SYNTAXES["hermes"],
             tell=tell,
         )
-    changed = (
-        changes(opened.exchanges(), opened.exchange, collected, counter())
-        if has_changes(collected)
-        else ()
-    )
+    changed = changes(opened, collected, counter)
     if format_ is Format.json:
         write(documents.dumps(document(made, collected, changed, session=opened.name)))
     else:

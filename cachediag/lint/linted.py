@@ -14,7 +14,7 @@ from cachediag.session.source import Source
 if TYPE_CHECKING:
     from cachediag.analysis.tokenview import Counter
 
-__all__ = ["Found", "Linted", "has_changes", "lint"]
+__all__ = ["Found", "Linted", "lint"]
 
 _RANK = {"break": 0, "cost": 1, "info": 2}
 
@@ -72,8 +72,8 @@ def lint(
         *(Found(each, request) for request, each in names.check(collected.requests)),
         *(Found(each, request) for request, each in tags.check(collected.instructions, model)),
     ]
-    if counter is not None and has_changes(collected):
-        changes = changing.check(source.exchanges(), source.exchange, collected, counter())
+    if counter is not None:
+        changes = changing.check(source, collected, counter)
         found += [Found(each, request) for request, each in changes]
     found.sort(key=lambda each: (_RANK[each.finding.severity], each.finding.code, each.request))
     return Linted(collected, asked, verdicts, tuple(found))
@@ -95,8 +95,3 @@ def _of_schemas(
             if told is not None:
                 yield Found(told, schema.request, number)
             latest[schema.kind, schema.name] = schema
-
-
-def has_changes(collected: Collected) -> bool:
-    """Whether not all requests have the same tools."""
-    return len({(each.tools, each.names) for each in collected.requests}) > 1

@@ -1,14 +1,15 @@
 """G09: tools that differ from those of the request before."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from cachediag.analysis import Walk
 from cachediag.analysis.tokenview import Counter, token_view
 from cachediag.findings import load
 from cachediag.lint.schemas import Asked, Collected
-from cachediag.model import PROMPT_ENDPOINTS, Excerpt, Exchange, Finding, Prompt
+from cachediag.model import PROMPT_ENDPOINTS, Excerpt, Finding, Prompt
 from cachediag.protocol import jsontext
+from cachediag.session.source import Source
 
 __all__ = ["Change", "changes", "check"]
 
@@ -29,37 +30,33 @@ class Change:
 
 
 def check(
-    exchanges: Iterable[Exchange],
-    load_one: Callable[[int], Exchange],
-    collected: Collected,
-    counter: Counter,
+    source: Source, collected: Collected, counter: Callable[[], Counter]
 ) -> Iterator[tuple[int, Finding]]:
     """Find what ended the shared prefix in the tools, and what that costs.
 
     The arguments are those of `changes`.
     """
-    for change in changes(exchanges, load_one, collected, counter):
+    for change in changes(source, collected, counter):
         yield change.requests[0], _finding(change)
 
 
 def changes(
-    exchanges: Iterable[Exchange],
-    load_one: Callable[[int], Exchange],
-    collected: Collected,
-    counter: Counter,
+    source: Source, collected: Collected, counter: Callable[[], Counter]
 ) -> tuple[Change, ...]:
     """Gather what ended the shared prefix in the tools, by kind and place.
 
     Args:
-        exchanges: the session's, in order.
-        load_one: reads one again.
-        collected: what each request asks for.
-        counter: counts tokens as the backend does.
+        source: the session.
+        collected: what each of its requests asks for.
+        counter: makes what counts tokens as the backend does, where there is anything to count.
     """
+    if len({(each.tools, each.names) for each in collected.requests}) <= 1:
+        return ()
+    count = counter()
     asked = {each.request: each for each in collected.requests}
-    walk = Walk(load_one, counter.profile, counter.parser)
+    walk = Walk(source.exchange, count.profile, count.parser)
     gathered: dict[tuple[str, str], Change] = {}
-    for exchange in exchanges:
+    for exchange in source.exchanges():
         if exchange.info.endpoint not in PROMPT_ENDPOINTS:
             continue
         request = walk.step(exchange)
@@ -68,7 +65,7 @@ def changes(
             continue
         if not _generates(request.prompt):
             continue
-        view = token_view(request.comparison, counter)
+        view = token_view(request.comparison, count)
         own, before = asked.get(request.info.index), asked.get(request.parent)
         new = _new(own, before, collected) if own and before else 0
         for each in found:

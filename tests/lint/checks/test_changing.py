@@ -15,12 +15,15 @@ def turn(number: int, *tools):
     return {**body, "messages": talk}
 
 
+def counter():
+    return counting("messages").counter
+
+
 def test_changes_are_gathered_by_kind_and_place() -> None:
     """A tool comes in request 1, goes in 2 and comes again in 3: two ways, one of them twice."""
     one, two = tool(FREE), tool({**FREE, "title": "Two"}, "b")
     opened = session(turn(0, one), turn(1, one, two), turn(2, one), turn(3, one, two))
-    counter = counting("messages").counter
-    came, went = changes(opened.exchanges(), opened.exchange, collect(opened.exchanges()), counter)
+    came, went = changes(opened, collect(opened.exchanges()), counter)
     assert (came.found.code, came.found.path, came.requests) == ("S01", "tools[1]", [1, 3])
     assert came.tokens > 400
     # Request 3 goes on from request 1, whose tools were compiled.
@@ -32,6 +35,4 @@ def test_changes_are_gathered_by_kind_and_place() -> None:
 
 def test_nothing_is_gathered_where_the_tools_stay() -> None:
     opened = session(turn(0, tool(FREE)), turn(1, tool(FREE)))
-    counter = counting("messages").counter
-    collected = collect(opened.exchanges())
-    assert changes(opened.exchanges(), opened.exchange, collected, counter) == ()
+    assert changes(opened, collect(opened.exchanges()), counter) == ()
