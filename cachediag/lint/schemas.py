@@ -1,6 +1,6 @@
 """The schemas of a session: of its tools and of the responses it asks for, each content once."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -294,20 +294,25 @@ def _inside(*keys: str, strict: bool | None) -> _Reader:
     """A reader of `{key: {key: {"type": "json_schema", "schema": …}}}`."""
 
     def read(value: Json) -> Iterator[_Found]:
-        for key in keys[1:]:
-            value = value.get(key) if isinstance(value, dict) else None
+        value = _within(value, keys[1:])
         if isinstance(value, dict) and isinstance(value.get("schema"), dict | bool):
             yield _format(".".join((*keys, "schema")), value, strict=strict)
 
     return read
 
 
+def _within(value: Json, keys: Sequence[str]) -> Json:
+    """What stands some keys deep; None where nothing does."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
 def _bare(*keys: str) -> _Reader:
     """A reader of a field that is the schema itself."""
 
     def read(value: Json) -> Iterator[_Found]:
-        for key in keys[1:]:
-            value = value.get(key) if isinstance(value, dict) else None
+        value = _within(value, keys[1:])
         if isinstance(value, dict):
             yield _Found(".".join(keys), None, "response", True, value, None)
 

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from cachediag.compare.detectors import date_time, patterns
+from cachediag.heads import common_head
 from cachediag.lint.checks.subject import Subject, finding
 from cachediag.lint.schemas import Schema
-from cachediag.model import Excerpt, Finding, Json
+from cachediag.model import Excerpt, Finding
 from cachediag.protocol.jsontext import step
 
 __all__ = ["changed", "check"]
@@ -42,12 +44,7 @@ def _told(path: str, text: str, span: tuple[int, int]) -> Finding:
         confidence="suspected",
     )
     shown = Excerpt(text[start:end], span[0] - start, span[1] - start)
-    return Finding(**{**_fields(made), "after": shown})
-
-
-def _fields(made: Finding) -> dict[str, Json]:
-    names = ("code", "severity", "confidence", "path", "message", "fix")
-    return {name: getattr(made, name) for name in names}
+    return replace(made, after=shown)
 
 
 def _texts(subject: Subject) -> Iterator[tuple[str, str]]:
@@ -92,11 +89,11 @@ def changed(earlier: Schema, later: Schema) -> Finding | None:
         "Changes from request to request: the prefix ends at this tool each time.",
     )
     a, b = pairs[0]
-    return Finding(**{**_fields(made), "before": _around(a, b), "after": _around(b, a)})
+    return replace(made, before=_around(a, b), after=_around(b, a))
 
 
 def _around(line: str, other: str) -> Excerpt:
-    head = next((n for n, (x, y) in enumerate(zip(line, other, strict=False)) if x != y), 0)
+    head = common_head(line, other)
     start = max(0, head - _AROUND)
     text = line[start : head + _AROUND]
     return Excerpt(text, head - start, len(text))

@@ -6,6 +6,7 @@ Source: https://github.com/dottxt-ai/outlines-core/blob/main/src/json_schema/par
 
 from collections.abc import Iterator, Mapping
 
+from cachediag.lint.decoders.disjoint import are_disjoint
 from cachediag.lint.decoders.reading import (
     Child,
     Leaves,
@@ -199,18 +200,12 @@ def _apart(branches: list[Json]) -> bool:
         if not isinstance(branch, dict) or not ({"type", "const", "enum"} & branch.keys()):
             return False
         if branch.get("type") == "object" or "const" in branch or "enum" in branch:
-            return _by_value(branches)
+            return are_disjoint(branches)
         found = {"number" if kind == "integer" else kind for kind in kinds(branch)}
         if seen & found:
             return False
         seen |= found
     return True
-
-
-def _by_value(branches: list[Json]) -> bool:
-    from cachediag.lint.decoders.disjoint import are_disjoint
-
-    return are_disjoint(branches)
 
 
 def _check_pattern(pattern: str) -> None:
