@@ -8,7 +8,15 @@ from typing import TypeAlias
 
 from cachediag.errors import UsageError
 
-__all__ = ["Amount", "Spread", "check_least", "counts", "described", "values"]
+__all__ = [
+    "Amount",
+    "Spread",
+    "check_above_nothing",
+    "check_least",
+    "counts",
+    "described",
+    "values",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +72,20 @@ def check_least(least: int, **values: float) -> None:
     for name, value in values.items():
         if not value >= least:
             raise UsageError(f"{name} must be {least} or more, not {value}")
+
+
+def check_above_nothing(**values: float) -> None:
+    """See that numbers of a workload are above 0.
+
+    Args:
+        values: the numbers, by their names.
+
+    Raises:
+        UsageError: one of them is not.
+    """
+    for name, value in values.items():
+        if not value > 0:
+            raise UsageError(f"{name} must be above 0, not {value:g}")
 
 
 def values(amount: Amount, source: random.Random) -> Callable[[], float]:

@@ -4,9 +4,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from cachediag.errors import UsageError
 from cachediag.simulate.model import Request, Scale, Workload
-from cachediag.simulate.workloads.amounts import Amount, check_least, counts, described, values
+from cachediag.simulate.workloads.amounts import (
+    Amount,
+    check_above_nothing,
+    check_least,
+    counts,
+    described,
+    values,
+)
 from cachediag.simulate.workloads.arrivals import by_clients, check_load, poisson, source
 
 __all__ = ["Chats"]
@@ -52,8 +58,7 @@ class Chats:
         check_load(self.rate, self.clients, self.ramp)
         check_least(1, chats=self.chats, block=self.block)
         check_least(0, system_tokens=self.system_tokens)
-        if not self.characters > 0:
-            raise UsageError(f"characters must be above 0, not {self.characters:g}")
+        check_above_nothing(characters=self.characters)
 
     def workload(self) -> Workload:
         """The requests, made as they are asked for."""

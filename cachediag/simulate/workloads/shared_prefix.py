@@ -6,9 +6,14 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 
-from cachediag.errors import UsageError
 from cachediag.simulate.model import Request, Scale, Workload
-from cachediag.simulate.workloads.amounts import Amount, check_least, counts, described
+from cachediag.simulate.workloads.amounts import (
+    Amount,
+    check_above_nothing,
+    check_least,
+    counts,
+    described,
+)
 from cachediag.simulate.workloads.arrivals import by_clients, check_load, poisson, source
 
 __all__ = ["SharedPrefix"]
@@ -58,8 +63,7 @@ class SharedPrefix:
         check_least(0, prefix_tokens=self.prefix_tokens, zipf=self.zipf)
         if self.uses is not None:
             check_least(1, uses=self.uses)
-        if not self.characters > 0:
-            raise UsageError(f"characters must be above 0, not {self.characters:g}")
+        check_above_nothing(characters=self.characters)
 
     def workload(self) -> Workload:
         """The requests, made as they are asked for."""
