@@ -18,7 +18,7 @@ from cachediag.compare.detectors import (
 )
 from cachediag.heads import common_head
 
-__all__ = ["Hunk", "apply_hunks", "hunks", "similarity"]
+__all__ = ["Hunk", "hunks", "similarity"]
 
 _WORD_BEFORE = re.compile(r"[^\W_]*\Z")
 _WORD_AFTER = re.compile(r"[^\W_]*")
@@ -85,7 +85,7 @@ def _common(before: str, after: str) -> tuple[int, int]:
 def hunks(before: str, after: str) -> list[Hunk]:
     """The pieces of a text that changed, in order; none where the texts are equal.
 
-    Applying all of them to `after` gives `before` (see `apply_hunks`).
+    Each put back to what it was, the last first, `after` is `before` again.
     """
     if before == after:
         return []
@@ -249,11 +249,3 @@ def _trimmed(
         word = _WORD_AFTER.match(text_a[len(text_a) - tail :])
         tail -= len(word.group()) if word else 0
     return Hunk(code, a[0] + head, a[1] - tail, b[0] + head, b[1] - tail)
-
-
-def apply_hunks(before: str, after: str, chosen: list[Hunk]) -> str:
-    """`after` with the chosen pieces put back to what they were."""
-    for hunk in sorted(chosen, key=lambda hunk: (hunk.b_start, hunk.b_end), reverse=True):
-        piece = before[hunk.a_start : hunk.a_end]
-        after = after[: hunk.b_start] + piece + after[hunk.b_end :]
-    return after

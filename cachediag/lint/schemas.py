@@ -59,7 +59,6 @@ class Asked:
     """The schema of the response, likewise; None where none is asked for."""
     names: tuple[tuple[str, str], ...]
     """Every tool's path and name, those without a schema too."""
-    tool_choice: Json = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +162,6 @@ class _Collector:
         where = _Where(info.index, prompt.endpoint, prompt.model, info.headers.get("user-agent"))
         self._instructions(prompt, info.index)
         tools = self._tools(prompt, where)
-        choice = prompt.params.get("tool_choice")
         return Asked(
             where.request,
             where.endpoint,
@@ -171,7 +169,6 @@ class _Collector:
             tools=tools.numbers,
             response=self._response(prompt, where),
             names=tools.names,
-            tool_choice=None if choice is None else jsontext.decode(choice),
         )
 
     def _tools(self, prompt: Prompt, where: _Where) -> _Tools:

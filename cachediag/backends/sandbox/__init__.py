@@ -11,16 +11,15 @@ The first time, an environment of 400 MB is installed under the user's cache dir
 models share it.
 """
 
-from cachediag.backends.sandbox.engines import DEFAULT_RELEASES, RELEASES, Engine
+from cachediag.backends.sandbox.engines import RELEASES, Engine
 from cachediag.backends.sandbox.install import copy_of, python, site
 from cachediag.backends.sandbox.model import KINDS, MODEL_SPEC, REPLY, Kind, model
 from cachediag.backends.sandbox.place import Sandbox, Tell, sandbox_root
 from cachediag.backends.sandbox.server import Running, running
 from cachediag.backends.sandbox.state import State, state
-from cachediag.backends.sandbox.strip import keep_billing_header, strip_billing_header
+from cachediag.backends.sandbox.strip import keep_billing_header
 
 __all__ = [
-    "DEFAULT_RELEASES",
     "KINDS",
     "MODEL_SPEC",
     "RELEASES",
@@ -39,5 +38,4 @@ __all__ = [
     "sandbox_root",
     "site",
     "state",
-    "strip_billing_header",
 ]

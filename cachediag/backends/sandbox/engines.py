@@ -7,7 +7,6 @@ from typing import Literal
 from cachediag.errors import UsageError
 
 __all__ = [
-    "DEFAULT_RELEASES",
     "MLX_LM",
     "RELEASES",
     "Engine",
@@ -25,8 +24,6 @@ RELEASES: dict[Engine, tuple[str, ...]] = {
     "mlx-lm": (MLX_LM, "0.32.2"),
 }
 """Releases that are known to run here; others may."""
-
-DEFAULT_RELEASES: dict[Engine, str] = {"vllm-mlx": "0.6.0", "mlx-lm": MLX_LM}
 
 _MLX = "0.32.4"
 # vllm-mlx declares 6.5 GB of dependencies that serving a text model does not need. What it does

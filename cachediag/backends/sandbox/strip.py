@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cachediag.errors import InputError
 
-__all__ = ["keep_billing_header", "strip_billing_header"]
+__all__ = ["keep_billing_header"]
 
 _MARK = "  # cachediag: never matches"
 
@@ -55,25 +55,6 @@ def keep_billing_header(site: Path) -> int:
     Raises:
         InputError: it names the header in a way that is not known, or holds no vllm-mlx.
     """
-    return _replace(site, to_changed=True)
-
-
-def strip_billing_header(site: Path) -> int:
-    """Undo `keep_billing_header`; the files are again as they came, to the byte.
-
-    Args:
-        site: the copy.
-
-    Returns:
-        How many places were changed.
-
-    Raises:
-        InputError: it names the header in a way that is not known, or holds no vllm-mlx.
-    """
-    return _replace(site, to_changed=False)
-
-
-def _replace(site: Path, *, to_changed: bool) -> int:
     if not (site / "vllm_mlx").is_dir():
         raise InputError(
             "holds no vllm-mlx", where=str(site), remedy="Give a directory made by copy_of."
@@ -85,8 +66,7 @@ def _replace(site: Path, *, to_changed: bool) -> int:
         if not file.is_file():
             continue
         text = file.read_bytes().decode()
-        plain = text.replace(edit.changed, edit.line)
-        wanted = plain.replace(edit.line, edit.changed) if to_changed else plain
+        wanted = text.replace(edit.changed, edit.line).replace(edit.line, edit.changed)
         if wanted != text:
             # A copy may share its files with the original: the new text is a new file.
             file.unlink()

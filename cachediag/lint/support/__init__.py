@@ -34,13 +34,10 @@ class Support:
     """The release that it was held against."""
     date: str
     """When."""
-    used_by: str
-    """Servers that decode with it."""
     sources: tuple[str, ...]
     formats: frozenset[str]
     """The values of `format` that are enforced."""
-    other_formats: Status
-    """What becomes of the rest."""
+
     keywords: Mapping[str, Keyword]
     reads_text: bool
     """It is given the schema as JSON text, so that what cannot be written as text is refused."""
@@ -61,10 +58,8 @@ def table(decoder: str) -> Support:
         decoder=read["decoder"],
         version=read["version"],
         date=read["date"],
-        used_by=read["used_by"],
         sources=tuple(read["sources"]),
         formats=frozenset(read["formats"]),
-        other_formats=read["other_formats"],
         reads_text=read["reads_text"],
         deepest=read.get("deepest"),
         keywords={
