@@ -115,6 +115,9 @@ def read_header(path: Path) -> tuple[int, int] | None:
         return None
     connection = _connect(path, "ro&immutable=1")
     try:
+        # While the log is merged into the file, and after a kill in the midst of that, the file may
+        # end before the last page that its first one tells of: what is missing is in the log.
+        connection.execute("PRAGMA writable_schema = ON")
         return _header(connection)
     except sqlite3.Error as error:
         match error.sqlite_errorcode & 0xFF:

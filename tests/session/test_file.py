@@ -2,6 +2,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import stat
@@ -315,6 +316,30 @@ def test_a_kill_loses_at_most_the_exchange_in_flight(path: Path, start_writer: S
             assert session.recorders() == []
     with Session.open(path) as session:
         assert len(session) > 20
+
+
+def test_a_kill_while_the_log_is_merged_loses_nothing(path: Path) -> None:
+    with Session.create(path) as session:
+        for number in range(40):
+            session.append(made(number))
+        log = path.with_name(path.name + "-wal")
+        halfway, merged = path.with_name("halfway.cachediag"), path.with_name("merged.cachediag")
+        for copy in (halfway, merged):
+            shutil.copy(path, copy)
+            shutil.copy(log, copy.with_name(copy.name + "-wal"))
+    with sqlite3.connect(merged) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    # Pages are merged in order: the first one tells of pages that are not there yet.
+    with halfway.open("r+b") as file, merged.open("rb") as whole:
+        file.write(whole.read(4096))
+    assert halfway.stat().st_size < merged.stat().st_size
+    with Session.open(halfway) as session:
+        assert list(session.exchanges()) == [stored(made(number), number) for number in range(40)]
+    with halfway.open("r+b") as file:
+        file.truncate(4096)
+    with pytest.raises(SessionError, match="damaged or cut off"):
+        Session.open(halfway)
 
 
 def test_reading_does_not_make_a_killed_session_the_newest(path: Path, start_writer: Start) -> None:
