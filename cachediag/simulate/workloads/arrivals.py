@@ -9,7 +9,7 @@ from itertools import islice
 from cachediag.errors import UsageError
 from cachediag.simulate.model import Request
 
-__all__ = ["Arrivals", "Made", "arrivals", "by_clients", "check_load", "poisson", "source"]
+__all__ = ["Arrivals", "Made", "arrivals", "check_load", "loaded", "poisson", "source"]
 
 Made = Callable[[Iterator[float], int, Callable[[], Request] | None], Iterator[Request]]
 """Makes all requests in turn.
@@ -86,17 +86,26 @@ def poisson(rate: float, seed: int) -> Iterator[float]:
         yield time
 
 
-def by_clients(made: Made, count: int, clients: int, ramp: float) -> Iterator[Request]:
-    """The requests with which clients begin that each wait for an end before they go on.
-
-    What is sent next is whatever is made next, whichever client sends it.
+def loaded(
+    made: Made, count: int, seed: int, *, rate: float | None, clients: int | None, ramp: float
+) -> Iterator[Request]:
+    """The requests of a generator that wait for no other: all, or those that clients begin with.
 
     Args:
         made: makes them all.
         count: how many it makes.
-        clients: how many clients there are.
-        ramp: seconds over which they begin.
+        seed: of the run.
+        rate: new ones a second; None for clients.
+        clients: how many clients each wait for an end before they go on. What is sent next is
+            whatever is made next, whichever client sends it.
+        ramp: seconds over which these begin.
     """
+    if rate is not None:
+        return made(poisson(rate, seed), 0, None)
+    return _by_clients(made, count, clients or 1, ramp)
+
+
+def _by_clients(made: Made, count: int, clients: int, ramp: float) -> Iterator[Request]:
     going = min(clients, count)
     times = (number * ramp / going for number in range(count))
     requests = made(times, count - going, lambda: next(requests))

@@ -13,7 +13,7 @@ from cachediag.simulate.workloads.amounts import (
     described,
     values,
 )
-from cachediag.simulate.workloads.arrivals import by_clients, check_load, poisson, source
+from cachediag.simulate.workloads.arrivals import check_load, loaded, source
 
 __all__ = ["Chats"]
 
@@ -77,9 +77,7 @@ class Chats:
 
     def _requests(self, seed: int) -> Iterator[Request]:
         made = partial(self._begun, seed)
-        if self.rate is not None:
-            return made(poisson(self.rate, seed), 0, None)
-        return by_clients(made, self.chats, self.clients or 1, self.ramp)
+        return loaded(made, self.chats, seed, rate=self.rate, clients=self.clients, ramp=self.ramp)
 
     def _begun(
         self,

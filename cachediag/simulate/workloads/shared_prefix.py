@@ -14,7 +14,7 @@ from cachediag.simulate.workloads.amounts import (
     counts,
     described,
 )
-from cachediag.simulate.workloads.arrivals import by_clients, check_load, poisson, source
+from cachediag.simulate.workloads.arrivals import check_load, loaded, source
 
 __all__ = ["SharedPrefix"]
 
@@ -84,9 +84,9 @@ class SharedPrefix:
 
     def _requests(self, seed: int) -> Iterator[Request]:
         made = partial(self._made, seed)
-        if self.rate is not None:
-            return made(poisson(self.rate, seed), 0, None)
-        return by_clients(made, self.requests, self.clients or 1, self.ramp)
+        return loaded(
+            made, self.requests, seed, rate=self.rate, clients=self.clients, ramp=self.ramp
+        )
 
     def _made(
         self,
