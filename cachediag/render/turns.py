@@ -15,6 +15,7 @@ from cachediag.model import Json
 from cachediag.render.rendered import Piece
 
 __all__ = [
+    "NO_PARAMETERS",
     "Call",
     "Talk",
     "Tool",
@@ -27,6 +28,9 @@ __all__ = [
     "without",
 ]
 
+NO_PARAMETERS: Json = {"type": "object", "properties": {}}
+"""The parameters of a function that is sent without any."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tool:
@@ -37,6 +41,12 @@ class Tool:
     """Number of its block in the prompt."""
     json: str
     """The value as the templates' `tojson` writes it."""
+
+    @classmethod
+    def function(cls, function: dict[str, Json], block: int) -> "Tool":
+        """The tool that a function is, as chat completions write it."""
+        value: Json = {"type": "function", "function": function}
+        return cls(value, block, dumped(value))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

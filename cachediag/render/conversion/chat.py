@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from cachediag.model import Json, Part
 from cachediag.protocol import jsontext
 from cachediag.render.rendered import Piece
-from cachediag.render.turns import Call, Tool, Turn, dumped, joined
+from cachediag.render.turns import NO_PARAMETERS, Call, Tool, Turn, dumped, joined
 
 __all__ = ["ChatRules", "chat_tool", "chat_turns"]
-
-_NO_PARAMETERS = {"type": "object", "properties": {}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +132,11 @@ def chat_tool(part: Part, number: int, *, rewritten: bool) -> Tool | None:
     function = tool.get("function")
     if tool.get("type", "function") != "function" or not isinstance(function, dict):
         return None
-    value = {
-        "type": "function",
-        "function": {
+    return Tool.function(
+        {
             "name": function.get("name", ""),
             "description": function.get("description", ""),
-            "parameters": function.get("parameters", _NO_PARAMETERS),
+            "parameters": function.get("parameters", NO_PARAMETERS),
         },
-    }
-    return Tool(value, number, dumped(value))
+        number,
+    )

@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from cachediag.model import Json, Part
 from cachediag.protocol import jsontext
 from cachediag.render.rendered import Piece
-from cachediag.render.turns import Call, Tool, Turn, dumped, joined
+from cachediag.render.turns import NO_PARAMETERS, Call, Tool, Turn, joined
 
 __all__ = ["MessageRules", "messages_tool", "messages_turns"]
-
-_NO_PARAMETERS = {"type": "object", "properties": {}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +139,11 @@ def messages_tool(part: Part, number: int) -> Tool:
     """
     tool = jsontext.decode(part.raw)
     tool = tool if isinstance(tool, dict) else {}
-    value = {
-        "type": "function",
-        "function": {
+    return Tool.function(
+        {
             "name": tool.get("name"),
             "description": tool.get("description") or "",
-            "parameters": tool.get("input_schema") or _NO_PARAMETERS,
+            "parameters": tool.get("input_schema") or NO_PARAMETERS,
         },
-    }
-    return Tool(value, number, dumped(value))
+        number,
+    )

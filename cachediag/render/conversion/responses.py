@@ -3,7 +3,7 @@
 from cachediag.model import Json, Part
 from cachediag.protocol import jsontext
 from cachediag.render.rendered import Piece
-from cachediag.render.turns import Call, Tool, Turn, dumped, joined
+from cachediag.render.turns import Call, Tool, Turn, joined
 
 __all__ = ["responses_tool", "responses_turns"]
 
@@ -51,5 +51,4 @@ def responses_tool(part: Part, number: int) -> Tool | None:
     if not isinstance(tool, dict) or tool.get("type") != "function":
         return None
     function = {name: tool[name] for name in ("name", "description", "parameters") if name in tool}
-    value = {"type": "function", "function": function}
-    return Tool(value, number, dumped(value))
+    return Tool.function(function, number)
