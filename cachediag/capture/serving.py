@@ -26,6 +26,7 @@ from mitmproxy.options import Options
 from mitmproxy.proxy import server
 from mitmproxy.proxy.mode_specs import ProxyMode, ReverseMode
 
+from cachediag.capture import http1
 from cachediag.capture.redact import scrub
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ async def _serve(
     via: Mapping[str, str],
     started: "Future[Callable[[], None]]",
 ) -> None:
+    http1.complete()
     master = Master(Options())
     proxyserver = Proxyserver()
     through = [_ThroughProxies(via)] if any(via.values()) else []
