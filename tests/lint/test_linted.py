@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from cachediag.analysis.counting import counting
 from cachediag.lint.checks.strict import switch_of
-from cachediag.lint.checks.tags import tags_of
 from cachediag.lint.linted import lint
 from cachediag.lint.verdicts import verdict
 from tests.lint.corpus import CORPUS
@@ -123,26 +122,6 @@ def test_the_switch_is_that_of_the_client(agent, switch) -> None:
     made = lint(session(body, endpoint="chat", agent=agent))
     (found,) = made.costly
     assert (found.finding.code, found.finding.fix) == ("G10", switch)
-
-
-@pytest.mark.parametrize(
-    ("model", "tag"),
-    [
-        ("Qwen/Qwen3-8B", "<tool_call>"),
-        ("qwen3-coder-30b", "<tool_call>"),
-        ("NousResearch/Hermes-4", "<tool_call>"),
-        ("mistralai/Devstral-Small", "[TOOL_CALLS]"),
-        ("meta-llama/Llama-3.3-70B", "<|python_tag|>"),
-        ("deepseek-ai/DeepSeek-V3", "<｜tool▁calls▁begin｜>"),
-    ],
-)
-def test_the_tags_of_a_family(model, tag) -> None:
-    assert (tags_of(model) or ("",))[0] == tag
-
-
-@pytest.mark.parametrize("model", ["claude-sonnet-4-6", "gpt-5", "my-model", "", None])
-def test_nothing_is_said_of_a_model_that_is_not_known(model) -> None:
-    assert tags_of(model) is None
 
 
 @pytest.mark.parametrize("entry", CORPUS, ids=lambda entry: entry.name)

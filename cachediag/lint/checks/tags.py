@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterable, Iterator
 
 from cachediag.lint.checks.subject import finding
+from cachediag.lint.families import family
 from cachediag.lint.schemas import Instruction
 from cachediag.model import Finding
 
-__all__ = ["check", "tags_of"]
+__all__ = ["check"]
 
 _TAGS = {
     "<tool_call>": re.compile(r"<tool_call>"),
@@ -20,22 +21,6 @@ _TAGS = {
     "<｜tool▁calls▁begin｜>": re.compile(r"<｜tool▁calls▁begin｜>"),
     "<|tool_calls_section_begin|>": re.compile(r"<\|tool_calls_section_begin\|>"),
 }
-_FAMILIES = (
-    (r"qwen\d?(?:[.-]?\d)*-?coder|qwen3\.[5-9]", ("<tool_call>", "<function=…>")),
-    (r"qwen|qwq|hermes", ("<tool_call>",)),
-    (r"glm-?4\.[5-9]|glm-?5", ("<tool_call>",)),
-    (r"deepseek", ("<｜tool▁calls▁begin｜>",)),
-    (r"kimi", ("<|tool_calls_section_begin|>",)),
-    (r"mistral|ministral|devstral|codestral|mixtral", ("[TOOL_CALLS]",)),
-    (r"llama-?[34]", ("<|python_tag|>", "<function=…>")),
-)
-"""By the model's name, the tags that its own chat template asks for, as published with it."""
-
-
-def tags_of(model: str | None) -> tuple[str, ...] | None:
-    """The tags of a model's template; None where the model is not known."""
-    name = (model or "").rpartition("/")[2].lower()
-    return next((tags for pattern, tags in _FAMILIES if re.match(pattern, name)), None)
 
 
 def check(instructions: Iterable[Instruction], model: str | None) -> Iterator[tuple[int, Finding]]:
@@ -46,12 +31,12 @@ def check(instructions: Iterable[Instruction], model: str | None) -> Iterator[tu
         model: the model that was named; otherwise what each request asks for.
     """
     for each in instructions:
-        own = tags_of(model or each.model)
-        if own is None:
+        known = family(model or each.model or "")
+        if known is None:
             continue
         shown = [tag for tag, pattern in _TAGS.items() if pattern.search(each.text)]
-        if shown and not set(shown) & set(own):
-            used = f"the template of {model or each.model} uses {own[0]}"
+        if shown and not set(shown) & set(known.tags):
+            used = f"the template of {model or each.model} uses {known.tags[0]}"
             made = finding(
                 "G11",
                 each.path,

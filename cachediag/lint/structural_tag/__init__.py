@@ -8,12 +8,12 @@ Text outside the calls is free, and so is thinking, in which a call may be spoke
 Source of the format: https://xgrammar.mlc.ai/docs/structural_tag/format_reference.html
 """
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from cachediag.errors import InputError, UsageError
+from cachediag.lint.families import family
 from cachediag.lint.structural_tag import deepseek, hermes, llama, qwen3_coder
 from cachediag.lint.structural_tag.syntax import Syntax, Tool, tag
 from cachediag.model import Json
@@ -42,14 +42,6 @@ _MARKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("hermes", ("<tool_call>", "arguments")),
     ("llama3_json", ('"parameters": ', "<|eot_id|>")),
     ("llama3_json", ('"parameters": ', "<|start_header_id|>")),
-)
-
-_NAMES: tuple[tuple[str, str], ...] = (
-    ("qwen3_coder", r"qwen3-coder|qwen3\.[56]"),
-    ("hermes", r"qwen|qwq|hermes"),
-    ("deepseek_v31", r"deepseek-v3\.1|deepseek-v3\.2-exp"),
-    ("deepseek_v3", r"deepseek-(?:v3(?!\.)|r1)"),
-    ("llama3_json", r"llama-?3"),
 )
 
 
@@ -108,10 +100,8 @@ def syntax_of(model: str) -> Syntax | None:
             template = None
         if template is not None:
             return syntax_of_template(template)
-    for name, pattern in _NAMES:
-        if re.search(pattern, path.name, re.IGNORECASE):
-            return SYNTAXES[name]
-    return None
+    known = family(path.name)
+    return SYNTAXES[known.syntax] if known is not None and known.syntax else None
 
 
 def syntax_of_template(template: str) -> Syntax | None:
