@@ -13,12 +13,12 @@ from cachediag.simulate.comparison import Compared, Fleet, Outcome
 from cachediag.simulate.figures import Figures
 from cachediag.simulate.model import Server
 from cachediag.verify.statistics import Estimate
+from cachediag.words import listing
 
 __all__ = ["SimulateReport", "assumptions", "header", "labels", "plus_minus", "seconds"]
 
 _NAME = 18
 _BAR = 46
-_LISTED = 4
 _CUT = ">"
 # A bar that is longer than the middle one's p90 so many times is cut off.
 _FAR = 10
@@ -69,7 +69,7 @@ class SimulateReport:
                 " than chance shows with --repeats 5."
             )
         elif equals:
-            others = _listed([printable(names[each.policy]) for each in equals])
+            others = listing(printable(names[each.policy]) for each in equals)
             yield Paragraph(
                 f"No one policy is best: {name} has {took}, which cannot be told from {others}."
             )
@@ -147,12 +147,6 @@ def _reuse(made: Compared, name: str) -> str:
         f"Under {name} {hit:.1%} of the prompt tokens are reused; one server that keeps everything"
         f" would reuse {made.ceiling.hit_rate:.1%}."
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    if len(names) > _LISTED:
-        return f"{', '.join(names[: _LISTED - 1])} and {len(names) - _LISTED + 1} more"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _first_tokens(made: Compared, names: dict[str, str], options: ConsoleOptions) -> Iterator[Text]:

@@ -1,6 +1,5 @@
 """What a check looks at, and how it says what it found."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cachediag.findings import load
@@ -10,10 +9,9 @@ from cachediag.lint.verdicts import Verdict
 from cachediag.model import Confidence, Excerpt, Finding, Json, Severity
 from cachediag.protocol import jsontext
 
-__all__ = ["Subject", "excerpt", "finding", "listing"]
+__all__ = ["Subject", "excerpt", "finding"]
 
 _LONGEST = 60
-_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +68,3 @@ def excerpt(value: Json) -> Excerpt:
     """The beginning of a value as it is written."""
     text = value if isinstance(value, str) else jsontext.encode(value).decode("utf-8", "replace")
     return Excerpt(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")
-
-
-def listing(names: Iterable[str]) -> str:
-    """`a`, `a and b`, `a, b, c and 4 more`."""
-    known = list(dict.fromkeys(names))
-    if len(known) > _MOST_NAMED + 1:
-        known = [*known[:_MOST_NAMED], f"{len(known) - _MOST_NAMED} more"]
-    return " and ".join(filter(None, (", ".join(known[:-1]), known[-1]))) if known else ""

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from cachediag.lint.checks.subject import Subject, finding, listing
+from cachediag.lint.checks.subject import Subject, finding
 from cachediag.model import Finding, Severity, below
+from cachediag.words import listing
 
 __all__ = ["check"]
 
