@@ -19,6 +19,9 @@ from cachediag.report.safe import printable
         ("\ud800", "\\ud800"),
         ("\x07\x00\x7f", "\\x07\\x00\\x7f"),
         ("tag\U000e0041", "tag\\U000e0041"),
+        ("a\u034f\u115f\u3164\ufe0f\U000e0101", "a\\u034f\\u115f\\u3164\\ufe0f\\U000e0101"),
+        ("flood " + "a" + "\u0301" * 6, "flood a" + "\u0301" * 4 + "\\u0301" * 2),
+        ("ノ\u3099क्षि ầ\u0323 中文テスト", "ノ\u3099क्षि ầ\u0323 中文テスト"),
     ],
 )
 def test_printable(text, shown):
@@ -30,3 +33,4 @@ def test_nothing_that_acts_on_a_terminal_is_left(text):
     shown = printable(text)
     shown.encode()
     assert not any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") for c in shown)
+    assert printable(shown) == shown

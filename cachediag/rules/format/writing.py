@@ -8,6 +8,7 @@ from cachediag.errors import InputError
 from cachediag.model import Json
 from cachediag.rules.format.schema import VERSION
 from cachediag.rules.rule import Evidence, Rule, RuleSet
+from cachediag.unseen import escaped
 
 __all__ = ["write_rules"]
 
@@ -110,7 +111,7 @@ def _with_literals(value: Json) -> Json:
 
 
 def _is_better_literal(text: str) -> bool:
-    return text.isprintable() and "'" not in text and ("\\" in text or '"' in text)
+    return escaped(text, _escape) == text and "'" not in text and ("\\" in text or '"' in text)
 
 
 def _comment(text: str) -> str:
@@ -131,7 +132,7 @@ def _visible(text: str) -> str:
     In TOML such a character can only stand in a comment or between double quotes, where the escape
     means the character.
     """
-    return "".join(one if one.isprintable() or one == "\n" else _escape(one) for one in text)
+    return "\n".join(escaped(line, _escape) for line in text.split("\n"))
 
 
 def _escape(one: str) -> str:

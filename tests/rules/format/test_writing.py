@@ -133,3 +133,13 @@ def test_half_a_character_in_a_rule_cannot_be_written(field: str) -> None:
     rule = replace(rule, **{field: "a\ud83d"})  # type: ignore[arg-type]
     with pytest.raises(InputError, match=f"the {field} of rule a.* holds half of a character"):
         write_rules(RuleSet((rule,)))
+
+
+def test_what_does_not_show_is_written_as_an_escape():
+    told = "a\u034f\u3164\U000e0101 " + "o" + "\u0301" * 6
+    rule = replace(PIN, action="replace", value=told)
+    text = write_rules(RuleSet((rule,)), {rule.id: told})
+    assert parse_rules(text, "rules.toml").rules == (rule,)
+    escaped = r"a\u034f\u3164\U000e0101 o" + "\u0301" * 4 + r"\u0301\u0301"
+    assert f'value = "{escaped}"' in text
+    assert f"# {escaped}\n" in text
