@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 
+from cachediag.batch import forking
 from cachediag.batch.extra import has, need
 from cachediag.batch.model import Named, Outcome, Settings
 from cachediag.batch.one import analyse_one
@@ -53,6 +54,8 @@ def analyse_all(
             yield outcome
         return
     need("distributed", f"--workers {workers}" if cluster is None else f"--dask {cluster}")
+    if cluster is None:
+        forking.start()
     from cachediag.batch.workers import joined, local, outcomes
 
     with (

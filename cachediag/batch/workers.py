@@ -2,13 +2,12 @@
 
 import logging
 import signal
-import sys
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from multiprocessing import forkserver
 from pathlib import Path
 from typing import Final
 
@@ -16,8 +15,9 @@ import dask
 from distributed import CancelledError, Client, Future, LocalCluster, as_completed, get_worker
 from distributed.scheduler import KilledWorker
 from distributed.security import Security
-from distributed.utils import get_mp_context
+from tornado.ioloop import PeriodicCallback
 
+from cachediag.batch.forking import METHOD
 from cachediag.batch.model import Failed, Named, Outcome, Settings
 from cachediag.batch.one import analyse_one
 from cachediag.collecting import collect_seldom
@@ -29,6 +29,13 @@ _ALLOWED_DEATHS: Final = 2
 """Of workers, in which a session is tried again."""
 _AHEAD: Final = 1_000
 """Sessions that may be done before an earlier one is: their outcomes wait in memory."""
+_TASK_SECONDS: Final = 1.0
+"""That a worker is given work for at a time: each message to it costs both sides milliseconds."""
+_LEAST_SECONDS: Final = 0.01
+_LOST_SECONDS: Final = 5
+"""After which a worker that has not come back is given up and another one started: Dask gives up
+restarting one that ends before it is known to have begun, and would wait for ever."""
+_REFILL_SECONDS: Final = 1
 _CONNECT_SECONDS: Final = 10
 _SILENT: Final = logging.CRITICAL + 1
 _ROUTES: Final = "distributed.{}.http.routes"
@@ -48,7 +55,11 @@ def local(workers: int) -> Iterator[Client]:
         settings = {
             "temporary-directory": scratch,
             "distributed.scheduler.allowed-failures": _ALLOWED_DEATHS,
-            "distributed.worker.multiprocessing-method": _method(),
+            "distributed.worker.multiprocessing-method": METHOD,
+            "distributed.deploy.lost-worker-timeout": f"{_LOST_SECONDS}s",
+            # A worker would stop a hundred times a second to see what it is doing.
+            "distributed.worker.profile.enabled": False,
+            "distributed.admin.tick.interval": "1s",
             # Dask serves HTTP whatever it is told; this leaves nothing to be served.
             _ROUTES.format("scheduler"): [],
             _ROUTES.format("worker"): [],
@@ -56,7 +67,6 @@ def local(workers: int) -> Iterator[Client]:
         with dask.config.set(settings), ExitStack() as stack:
             # Workers that are half begun could not be ended.
             with _held_back():
-                _start_server()
                 cluster = stack.enter_context(
                     LocalCluster(
                         n_workers=workers,
@@ -79,6 +89,9 @@ def local(workers: int) -> Iterator[Client]:
                     )
                 )
                 client = stack.enter_context(Client(cluster, set_as_default=False))
+                refill = PeriodicCallback(lambda: cluster.scale(workers), 1e3 * _REFILL_SECONDS)
+                cluster.loop.add_callback(refill.start)
+                stack.callback(cluster.loop.add_callback, refill.stop)
             yield client
 
 
@@ -130,59 +143,75 @@ def outcomes(
         UpstreamError: the cluster is lost, or its workers cannot do the work.
     """
     done: dict[int, Outcome] = {}
-    running: dict[Future[Outcome], int] = {}
+    running: dict[Future[list[Outcome]], tuple[range, float]] = {}
     suspects: list[int] = []
     coming = as_completed(loop=client.loop)
-    unsent = iter(range(len(sessions)))
     first = last = 0
+    pace = _TASK_SECONDS
 
-    def send(number: int) -> None:
-        future = client.submit(_on_worker, sessions[number], settings, pure=False)
-        running[future] = number
+    def send(numbers: range) -> None:
+        some = [sessions[number] for number in numbers]
+        future = client.submit(_on_worker, some, settings, pure=False)
+        running[future] = numbers, time.monotonic()
         coming.add(future)
 
     while first < len(sessions):
+        threads = _threads(client)
+        unsent = min(len(sessions), first + _AHEAD) - last
         # No more at a time than there are threads: what waits at a worker that ends is blamed too.
-        while not suspects and last < first + _AHEAD and len(running) < _threads(client):
-            number = next(unsent, None)
-            if number is None:
-                break
-            send(number)
-            last = number
+        if not suspects and unsent and len(running) < threads:
+            # Fewer towards the end, so that all threads end together.
+            together = max(1, min(int(_TASK_SECONDS / pace), unsent // (2 * threads)))
+            send(range(last, last + together))
+            last += together
+            continue
         alone = not running
         if alone:
-            send(suspects.pop())
+            number = suspects.pop()
+            send(range(number, number + 1))
         future = next(coming)
-        number = running.pop(future)
-        outcome = _outcome(future, sessions[number], last_try=alone)
-        if outcome is None:
-            suspects.append(number)
+        numbers, sent = running.pop(future)
+        found = _outcomes(future, sessions, numbers, last_try=alone)
+        if found is None:
+            suspects.extend(numbers)
             continue
-        told(outcome)
-        done[number] = outcome
+        pace = max((time.monotonic() - sent) / len(numbers), _LEAST_SECONDS)
+        for number, outcome in zip(numbers, found, strict=True):
+            told(outcome)
+            done[number] = outcome
         while first in done:
             yield done.pop(first)
             first += 1
 
 
-def _on_worker(named: Named, settings: Settings) -> Outcome:
+def _on_worker(sessions: Sequence[Named], settings: Settings) -> list[Outcome]:
     collect_seldom()
     # Dask removes it with the worker, however that ends.
-    return analyse_one(named, settings, Path(get_worker().local_directory))
+    scratch = Path(get_worker().local_directory)
+    return [analyse_one(named, settings, scratch) for named in sessions]
 
 
-def _outcome(future: "Future[Outcome]", named: Named, *, last_try: bool) -> Outcome | None:
-    """What came of a session; None where it is to be tried with nothing beside it."""
+def _outcomes(
+    future: "Future[list[Outcome]]",
+    sessions: Sequence[Named],
+    numbers: range,
+    *,
+    last_try: bool,
+) -> list[Outcome] | None:
+    """What came of sessions; None where each is to be tried with nothing beside it."""
     try:
         return future.result()
     except KilledWorker:
         if not last_try:
             return None
-        return Failed(
-            named.label,
-            "its analysis ended every worker that tried",
-            "Analyse it alone to see why; it may need more memory than there is",
-        )
+        return [
+            Failed(
+                sessions[number].label,
+                "its analysis ended every worker that tried",
+                "Analyse it alone to see why; it may need more memory than there is",
+            )
+            for number in numbers
+        ]
     except CancelledError as error:
         raise UpstreamError(
             "the Dask cluster was lost", remedy="Run it again; nothing was written"
@@ -198,29 +227,6 @@ def _threads(client: Client) -> int:
     # A cluster that grows with its work begins with none.
     threads: dict[str, int] = client.nthreads()
     return max(1, sum(threads.values()))
-
-
-def _method() -> str:
-    # Elsewhere a process that was forked may not use the system's own libraries.
-    return "forkserver" if sys.platform == "linux" else "spawn"
-
-
-def _start_server() -> None:
-    """Start what workers are forked from, with what every worker needs imported once.
-
-    Ctrl-C reaches every process of a terminal, and is for this one alone. What is ignored here
-    when a process starts stays ignored there.
-    """
-    if _method() != "forkserver":
-        return
-    get_mp_context().set_forkserver_preload(["distributed", __name__])
-    if threading.current_thread() is not threading.main_thread():
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        forkserver.ensure_running()
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -243,7 +249,7 @@ def _held_back() -> Iterator[None]:
 
 
 def dask_setup(_: object) -> None:
-    """Called by Dask in each worker as it starts: see `_start_server`."""
+    """Called by Dask in each worker as it starts: see `forking.start`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from cachediag.batch.model import Named, Outcome, Settings
@@ -43,14 +44,14 @@ def stored(directory: Path, count: int) -> list[Named]:
     return [Named(path.stem, str(path)) for path in paths]
 
 
-def slow(named: Named, settings: Settings) -> Outcome:
+def slow(sessions: Sequence[Named], settings: Settings) -> list[Outcome]:
     """Take a while, so that a test can act meanwhile."""
     time.sleep(0.3)
-    return ON_WORKER(named, settings)
+    return ON_WORKER(sessions, settings)
 
 
-def deadly(named: Named, settings: Settings) -> Outcome:
+def deadly(sessions: Sequence[Named], settings: Settings) -> list[Outcome]:
     """End the worker in which session 1 is analysed, every time."""
-    if named.label == "1":
+    if any(named.label == "1" for named in sessions):
         os.kill(os.getpid(), signal.SIGKILL)
-    return ON_WORKER(named, settings)
+    return ON_WORKER(sessions, settings)

@@ -3,7 +3,7 @@
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -54,7 +54,10 @@ def written(path: Path, found: Iterator[Outcome]) -> tuple[bytes, list[Outcome]]
     return path.read_bytes(), kept
 
 
-def on(monkeypatch: pytest.MonkeyPatch, worker: Callable[[Named, Settings], Outcome]) -> None:
+def on(
+    monkeypatch: pytest.MonkeyPatch,
+    worker: Callable[[Sequence[Named], Settings], list[Outcome]],
+) -> None:
     monkeypatch.setattr(workers, "_on_worker", worker)
 
 
@@ -98,14 +101,50 @@ def test_a_session_that_ends_its_workers_is_reported_and_no_other_is_blamed(
     alone: tuple[bytes, list],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """It is there twice: handed out by itself, and with another."""
     on(monkeypatch, material.deadly)
-    found = list(outcomes(client, sessions, SETTINGS))
+    monkeypatch.setattr(workers, "_TASK_SECONDS", 1e9)
+    found = list(outcomes(client, sessions * 2, SETTINGS))
     assert found[1] == Failed(
         "1",
         "its analysis ended every worker that tried",
         "Analyse it alone to see why; it may need more memory than there is",
     )
-    assert [*found[:1], *found[2:]] == [*alone[1][:1], *alone[1][2:]]
+    assert found == [*alone[1][:1], found[1], *alone[1][2:]] * 2
+
+
+def test_workers_that_dask_gives_up_are_replaced(
+    client: Client, sessions: list[Named], alone: tuple[bytes, list]
+) -> None:
+    cluster = client.cluster
+    assert isinstance(cluster, LocalCluster)
+    given_up = list(cluster.workers.values())
+    for nanny in given_up:
+        cluster.sync(nanny.close)
+    assert list(outcomes(client, sessions, SETTINGS)) == alone[1]
+    assert not set(given_up) & set(cluster.workers.values())
+
+
+def test_sessions_that_take_little_are_handed_out_together_and_fewer_towards_the_end(
+    client: Client,
+    sessions: list[Named],
+    alone: tuple[bytes, list],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent: list[list[str]] = []
+    submit = client.submit
+
+    def noted(
+        work: Callable[..., object], some: list[Named], *rest: object, **options: object
+    ) -> object:
+        sent.append([each.label for each in some])
+        return submit(work, some, *rest, **options)
+
+    monkeypatch.setattr(client, "submit", noted)
+    monkeypatch.setattr(workers, "_TASK_SECONDS", 1e9)
+    assert list(outcomes(client, sessions * 2, SETTINGS)) == alone[1] * 2
+    assert [len(labels) for labels in sent] == [1, 1, 4, 3, 2, *[1] * 7]
+    assert [label for labels in sent for label in labels] == [named.label for named in sessions * 2]
 
 
 def test_only_this_machine_can_reach_them_and_only_with_the_certificate(client: Client) -> None:
