@@ -22,14 +22,24 @@ from cachediag.cli import (
     simulate,
     verify,
 )
-from cachediag.errors import CachediagError
+from cachediag.errors import CachediagError, UsageError
 
 __all__ = ["app", "main"]
 
+# Click's, which newer releases of typer bring along in a copy of their own.
+_WrongUsage: type[Exception] = typer.BadParameter.__mro__[1]
+
 app = typer.Typer(
     name="cachediag",
-    help="Find out why a coding agent's prompt was prefilled again, and make it stop.",
-    epilog="Start with: cachediag record -- claude",
+    help="""Find out why a coding agent's prompt was prefilled again, and make it stop.
+
+    \b
+    Examples:
+      cachediag demo                        see what it does, in seconds
+      cachediag record -- claude            record your own
+      cachediag diff                        what broke the prefix
+      cachediag rules new -o rules.toml     the rules that remove it
+    """,
     no_args_is_help=True,
     add_completion=True,
     # Rich help triples the start-up time.
@@ -78,16 +88,54 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        app()
+        code = app(prog_name="cachediag", standalone_mode=False)
+    except _WrongUsage as error:
+        if (told := _told(error)) is not None:
+            _complain(told)
+        sys.exit(2)
     except CachediagError as error:
         _complain(error)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
     except BrokenPipeError:
         # The reader had enough, as `head` does; silence the flush at exit too.
         sys.stdout = None
         sys.exit(0)
+    if code:
+        sys.exit(code)
+
+
+def _told(error: Exception) -> UsageError | None:
+    """What click found wrong with a command's words, said as our own errors are.
+
+    None where nothing is wrong: a group was named alone, and its help has been shown.
+    """
+    assert hasattr(error, "format_message")
+    assert hasattr(error, "show")
+    said = " ".join(error.format_message().split())
+    if said.startswith("Usage: "):
+        error.show()
+        return None
+    # Typer calls a wrong choice a "Value error".
+    said = said.replace("Value error, ", "").rstrip(".")
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "cachediag"
+    group = command.partition(" ")[2]
+    meant = None if group else _in_a_group(sys.argv[1:2])
+    return UsageError(
+        f"{said[:1].lower()}{said[1:]}",
+        where=group or None,
+        remedy=f"Did you mean: {meant}" if meant else f"See: {command} --help",
+    )
+
+
+def _in_a_group(words: list[str]) -> str | None:
+    """The whole of a command that was named without its group."""
+    for group in (rules.app, fix.app):
+        if any([command.name] == words for command in group.registered_commands):
+            return f"cachediag {group.info.name} {words[0]}"
+    return None
 
 
 def _complain(error: CachediagError) -> None:

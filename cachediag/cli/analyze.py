@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cachediag.cli import many
+from cachediag.cli import completing, many
 from cachediag.cli.console import err, out, write
 from cachediag.cli.options import (
     IncomingOption,
@@ -51,18 +51,24 @@ def analyze(  # noqa: PLR0917 - a parameter is an option
             help="Recorded sessions' names, readable files, folders of them, quoted globs, or "
             "addresses in object stores; default: the newest recording.",
             show_default=False,
+            autocompletion=completing.sessions,
         ),
     ] = None,
     profile: ProfileOption = None,
     model: ModelOption = None,
     tokenizer: Annotated[
         str | None,
-        typer.Option(metavar="NAME|FILE", help="A tokenizer other than the model's own."),
+        typer.Option(
+            metavar="NAME|FILE",
+            help="A tokenizer other than the model's own.",
+            autocompletion=completing.tokenizers,
+        ),
     ] = None,
     engine: Annotated[
         str | None,
         typer.Option(
             metavar="NAME[:k=v]",
+            autocompletion=completing.engines,
             help="The cache that is played: none, vllm-mlx@0.6.0, mlx-lm, llama.cpp:slots=1, "
             "vllm, sglang, anthropic, …; by default the profile's own.",
         ),
@@ -103,7 +109,7 @@ def analyze(  # noqa: PLR0917 - a parameter is an option
         Rows, typer.Option("--format", help="For people, one JSON document, or a row a request.")
     ] = Rows.text,
 ) -> None:
-    """Say in tokens what was cacheable, what a cache reuses, and what each cause cost.
+    """Say in tokens what a cache reuses, and what each cause costs.
 
     \b
     Examples:

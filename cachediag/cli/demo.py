@@ -80,7 +80,13 @@ def demo(  # noqa: PLR0917 - a parameter is an option
 
     With --live the server is a real one, and the demo goes on to what each fix is worth on it: a
     table of four arms. Its session is kept as `demo-live`.
-    """
+
+    \b
+    Examples:
+      cachediag demo                        seconds, no network
+      cachediag demo --live                 about ten minutes, 400 MB
+      cachediag demo --live --release 0.6.0 --repeats 3
+    """  # noqa: D301 - the backspace keeps the lines below as they are
     given = {"--release": release, "--client": client, "--tokens": tokens, "--repeats": repeats}
     if not live:
         for name, value in given.items():
@@ -162,11 +168,16 @@ def _live(asked: "LiveDemo", format_: Format) -> None:
 @contextmanager
 def _steps() -> "Iterator[Callable[[str], None]]":
     """Tell what is done, a line each; what is told again and again in one line, on a terminal."""
+    from rich.text import Text
+
+    from cachediag.report.safe import printable
+
     with err().status("") as status:
 
         def tell(message: str) -> None:
             if message.startswith("waiting"):
-                status.update(message)
+                # Of a plain string the spinner would read markup.
+                status.update(Text(printable(message)))
             else:
                 say(message)
                 status.update("")

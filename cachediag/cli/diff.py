@@ -1,9 +1,11 @@
 """`cachediag diff`: what changed between two requests, or through a whole session."""
 
+import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cachediag.cli import completing
 from cachediag.cli.console import out, write
 from cachediag.cli.options import (
     Format,
@@ -33,6 +35,7 @@ def diff(  # noqa: PLR0917 - a parameter is an option
             metavar="SESSION | A B",
             help="A session, or the files of two requests; default: the newest recording.",
             show_default=False,
+            autocompletion=completing.sessions,
         ),
     ] = None,
     pair: Annotated[
@@ -44,16 +47,16 @@ def diff(  # noqa: PLR0917 - a parameter is an option
     incoming: IncomingOption = False,
     format_: FormatOption = Format.text,
 ) -> None:
-    """Show what changed between requests, and what broke their shared prefix.
+    """Show what changed between requests and broke their prefix.
 
     Without --pair every request is held against its parent, the earlier request with the longest
     shared prefix.
 
     \b
     Examples:
-      cachediag diff                        the newest recording
-      cachediag diff --pair 4:5             two of its requests
-      cachediag diff before.json after.json two bodies
+      cachediag diff                          the newest recording
+      cachediag diff --pair 4:5               two of its requests
+      cachediag diff before.json after.json   two bodies
     """  # noqa: D301 - the backspace keeps the lines below as they are
     files = given or []
     if len(files) > 2:
@@ -75,7 +78,7 @@ def diff(  # noqa: PLR0917 - a parameter is an option
         _print_pair(session.exchange(a), session.exchange(b), profile, model, heading, format_)
         return
     counter = counting_for(session, profile, model).counter
-    named = " ".join([*files, *(["--incoming"] if incoming else [])])
+    named = shlex.join([*files, *(["--incoming"] if incoming else [])])
     _print_session(session, named, counter, format_)
 
 
@@ -123,6 +126,7 @@ def _print_session(session: "Source", given: str, counter: "Counter", format_: F
     from cachediag.analysis import Walk
     from cachediag.analysis.calibration import Calibration
     from cachediag.report import documents
+    from cachediag.report.safe import printable
     from cachediag.report.session import CausesReport, RequestsReport
     from cachediag.report.style import count, line
 
@@ -136,8 +140,8 @@ def _print_session(session: "Source", given: str, counter: "Counter", format_: F
     found = tuple(walk.step(each).light() for each in exchanges)
     lanes = len({request.lane for request in found})
     console = out()
-    heading = f"{session.name}   {count(len(found), 'request')}   {count(lanes, 'lane')}"
-    console.print(line((heading, "bold")))
+    counted = f"{count(len(found), 'request')}   {count(lanes, 'lane')}"
+    console.print(line((f"{printable(session.name)}   {counted}", "bold")))
     console.print()
     console.print(RequestsReport(found))
     console.print()

@@ -29,7 +29,15 @@ def import_(
         ),
     ] = None,
 ) -> None:
-    """Read exchanges from other tools' files into one session file, in the order given."""
+    """Turn recordings of other tools into one session file.
+
+    Exchanges stand in it in the order of the files.
+
+    \b
+    Examples:
+      cachediag import flows.mitm
+      cachediag import log.har bodies/ -o mine.cachediag
+    """  # noqa: D301 - the backspace keeps the lines below as they are
     from datetime import datetime
 
     from cachediag.capture.importers import open_source

@@ -99,15 +99,14 @@ def lint(  # noqa: PLR0917 - a parameter is an option
     incoming: IncomingOption = False,
     format_: FormatOption = Format.text,
 ) -> None:
-    """Say what tool and response schemas cost: what decoders ignore or refuse, what changes.
+    """Say what tools and response schemas cost a decoder.
 
+    What decoders ignore or refuse, and what changes from request to request.
     Ends with 1 where something was found that costs tokens, time or a failed request.
 
     \b
     Examples:
-      cachediag lint                        the newest recording
-      cachediag lint --decoder xgrammar     for a server that decodes with xgrammar
-      cachediag lint request.json           one body
+      cachediag lint --decoder xgrammar     the newest recording, for one decoder
       cachediag lint --costs --model qwen3
       cachediag lint --emit structural-tag --request 3 --model qwen3
       cachediag lint --live --backend http://127.0.0.1:8000

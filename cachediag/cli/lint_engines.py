@@ -186,12 +186,15 @@ def _check_reach(url: str) -> None:
 @contextmanager
 def _telling() -> "Iterator[Callable[[str], None]]":
     """Say what is being done: in place on a terminal, now and then elsewhere."""
+    from rich.text import Text
+
     from cachediag.report.safe import printable
 
     console = err()
     if console.is_terminal:
         with console.status("") as status:
-            yield lambda text: status.update(printable(text))
+            # Of a plain string the spinner would read markup.
+            yield lambda text: status.update(Text(printable(text)))
         return
     last = [float("-inf")]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cachediag.cli import completing
 from cachediag.cli.console import say
 from cachediag.errors import UsageError
 
@@ -51,6 +52,7 @@ ProfileOption = Annotated[
     typer.Option(
         "--profile",
         metavar="NAME[@VERSION]",
+        autocompletion=completing.profiles,
         help="The backend whose prompt order counts: anthropic, generic, vllm-mlx@0.6.0, …",
     ),
 ]
@@ -59,6 +61,7 @@ ModelOption = Annotated[
     typer.Option(
         "--model",
         metavar="NAME|DIR",
+        autocompletion=completing.tokenizers,
         help="Tokenizer and chat template: qwen2.5, qwen3, …, or a local model directory.",
     ),
 ]
@@ -84,6 +87,7 @@ SessionArgument = Annotated[
         metavar="[SESSION]",
         help="A recorded session's name, or any readable file; default: the newest recording.",
         show_default=False,
+        autocompletion=completing.sessions,
     ),
 ]
 

@@ -74,11 +74,18 @@ def record(  # noqa: PLR0917 - a parameter is an option
     host: HostOption = "127.0.0.1",
     port: PortOption = 0,
 ) -> None:
-    """Record what a client sends to a model server, and what comes back.
+    """Record what a client and a model server say to each other.
 
     Without --rules the client's exchanges go on unchanged, streams piece by piece, whatever becomes
     of the recording. Credentials are not stored.
-    """
+
+    \b
+    Examples:
+      cachediag record -- claude
+      cachediag record --upstream http://127.0.0.1:8000 -- claude
+      cachediag record --upstream http://127.0.0.1:8000 --port 9000
+      cachediag record --rules rules.toml -o fixed.cachediag -- claude
+    """  # noqa: D301 - the backspace keeps the lines below as they are
     from cachediag.capture.client import check_command
     from cachediag.capture.recording import plan_forward, plan_reverse, recording
 
@@ -117,7 +124,7 @@ def record(  # noqa: PLR0917 - a parameter is an option
     if changing:
         screen.say("", changing.report())
     _summarise(path, screen, going.lost, mode, output)
-    raise typer.Exit(code)
+    screen.leave(code)
 
 
 class _Screen(Screen):

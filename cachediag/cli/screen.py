@@ -5,7 +5,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, NoReturn
+
+import typer
 
 from cachediag.cli.console import err
 from cachediag.report.safe import printable
@@ -16,8 +20,15 @@ if TYPE_CHECKING:
 __all__ = ["Screen"]
 
 
+_STALLED_SECONDS = 1.0
+
+
 class Screen:
-    """What is said on stderr, held back while the terminal is the client's."""
+    """What is said on stderr, held back while the terminal is the client's.
+
+    It is printed on a thread of its own: a terminal stopped by Ctrl-S, or a pipe that nobody reads,
+    holds up neither traffic nor storing.
+    """
 
     def __init__(self) -> None:
         from cachediag.report.style import symbols
@@ -25,23 +36,41 @@ class Screen:
         self.arrow = symbols(err()).arrow
         self._waiting: list[str | ConsoleRenderable] | None = None
         # Requests are told of on the writer's thread, and may be just as the client ends.
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
+        self._jobs: SimpleQueue[Callable[[], object]] = SimpleQueue()
+        self._done = 0
+        self._stalled_at = -1
+        threading.Thread(target=self._work, name="cachediag-screen", daemon=True).start()
 
     def say(self, *lines: "str | ConsoleRenderable") -> None:
-        """Print lines, or keep them for later; a renderable has been made safe already."""
+        """Print lines, or keep them for later; a renderable has been made safe already.
+
+        On the main thread it returns when they are printed, unless the terminal has stalled.
+        """
         with self._lock:
             for line in lines:
                 safe = printable(line) if isinstance(line, str) else line
                 if self._waiting is not None:
                     self._waiting.append(safe)
                 else:
-                    _print(safe)
+                    self._jobs.put(partial(_print, safe))
+        if threading.current_thread() is threading.main_thread():
+            self._settle()
 
     def hold(self, *, held: bool) -> None:
         """Begin or cease to keep lines for later."""
         with self._lock:
-            waiting, self._waiting = self._waiting, [] if held else None
-            self.say(*(waiting or ()))
+            for line in self._waiting or ():
+                self._jobs.put(partial(_print, line))
+            self._waiting = [] if held else None
+        self._settle()
+
+    def leave(self, code: int) -> NoReturn:
+        """End the program once everything is printed, or at once where the terminal has stalled."""
+        if not self._settle():
+            # The interpreter would wait for the thread that prints, and then abort.
+            os._exit(code)
+        raise typer.Exit(code)
 
     def warn(self, message: str) -> None:
         """Tell of something that does not stop the traffic."""
@@ -73,6 +102,25 @@ class Screen:
             # The terminal may be gone.
             with suppress(OSError, SystemExit):
                 live.stop()
+
+    def _work(self) -> None:
+        while True:
+            job = self._jobs.get()
+            with suppress(Exception):
+                job()
+            self._done += 1
+
+    def _settle(self) -> bool:
+        """Wait until what has been said is printed; False where nothing moves any more."""
+        printed = threading.Event()
+        self._jobs.put(printed.set)
+        while self._done != self._stalled_at:
+            before = self._done
+            if printed.wait(_STALLED_SECONDS):
+                return True
+            if self._done == before:
+                self._stalled_at = before
+        return printed.is_set()
 
 
 def _print(line: "str | ConsoleRenderable") -> None:

@@ -14,7 +14,13 @@ __all__ = ["sessions"]
 
 
 def sessions(format_: FormatOption = Format.text) -> None:
-    """List the recorded sessions, the newest first."""
+    """List the recorded sessions, the newest first.
+
+    \b
+    Examples:
+      cachediag sessions
+      cachediag sessions --format json
+    """  # noqa: D301 - the backspace keeps the lines below as they are
     from cachediag.report import documents
     from cachediag.report.session import SessionsReport
     from cachediag.session import library

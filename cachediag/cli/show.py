@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cachediag.cli import completing
 from cachediag.cli.console import out, write
 from cachediag.cli.options import Format, FormatOption, IncomingOption, source
 from cachediag.errors import UsageError
@@ -22,6 +23,7 @@ def show(  # noqa: PLR0917 - a parameter is an option
             metavar="[SESSION] N",
             help="A session, by default the newest recording; and the number of one request.",
             show_default=False,
+            autocompletion=completing.sessions,
         ),
     ] = None,
     body: Annotated[

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cachediag.cli import completing
 from cachediag.cli.console import err, out, say, write
 from cachediag.cli.options import (
     Format,
@@ -51,6 +52,7 @@ def simulate(  # noqa: PLR0917 - a parameter is an option
             help="Recorded sessions, or a Mooncake trace, or a scenario: a TOML file or the name of"
             " one that comes along; default: the newest recording.",
             show_default=False,
+            autocompletion=completing.workloads,
         ),
     ] = None,
     policies: Annotated[
@@ -58,6 +60,7 @@ def simulate(  # noqa: PLR0917 - a parameter is an option
         typer.Option(
             "--policy",
             metavar="NAME[:k=v]",
+            autocompletion=completing.policies,
             help="A routing policy: random, round-robin, sagemaker:PrefixLength=4096, …; may be"
             " given several times. All of them by default.",
             show_default=False,
@@ -71,6 +74,7 @@ def simulate(  # noqa: PLR0917 - a parameter is an option
         str | None,
         typer.Option(
             metavar="NAME[:k=v]",
+            autocompletion=completing.engines,
             help="The cache of each server: vllm, sglang, llama.cpp:slots=4, …; by default blocks,"
             " the least recently used dropped first.",
             show_default=False,
@@ -183,7 +187,7 @@ def simulate(  # noqa: PLR0917 - a parameter is an option
     incoming: IncomingOption = False,
     format_: FormatOption = Format.text,
 ) -> None:
-    """Send requests to several servers under each routing policy, and say which answers first.
+    """Play sessions on several servers, under each routing policy.
 
     Times are an estimate: servers have the rates that are given, measured from the recording, or
     else taken for granted, as the report says.
@@ -361,7 +365,7 @@ def _showing() -> "Iterator[Tell]":
 
     from cachediag.report.safe import printable
 
-    text = TextColumn("{task.description}")
+    text = TextColumn("{task.description}", markup=False)
     columns = (SpinnerColumn(), text, BarColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None)

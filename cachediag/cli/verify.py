@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cachediag.cli import completing
 from cachediag.cli.console import err, out, say, write
 from cachediag.cli.options import (
     Format,
@@ -76,7 +77,9 @@ def verify(  # noqa: PLR0917 - a parameter is an option
     engine: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME[:k=v]", help="The cache that is predicted by; by default the profile's."
+            metavar="NAME[:k=v]",
+            help="The cache that is predicted by; by default the profile's.",
+            autocompletion=completing.engines,
         ),
     ] = None,
     repeats: Annotated[
@@ -111,7 +114,7 @@ def verify(  # noqa: PLR0917 - a parameter is an option
     yes: Annotated[bool, typer.Option("--yes", help="Send even where it costs money.")] = False,
     format_: FormatOption = Format.text,
 ) -> None:
-    """Replay a session against a live backend: what is reused, how long it takes, what fixes gain.
+    """Replay a session on a live backend, and say what fixes gain.
 
     The requests are sent as they were recorded; with --rules, also with the rules applied; and each
     of these again with the patch, where it can be put into the backend. The arms are run several

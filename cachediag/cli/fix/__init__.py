@@ -8,7 +8,15 @@ __all__ = ["app"]
 
 app = typer.Typer(
     name="fix",
-    help="Remove causes: apply rules offline or live, switch them off at the client.",
+    help="""Apply rules, set the client's switches, patch the server.
+
+    \b
+    Examples:
+      cachediag fix strip --rules rules.toml --upstream http://127.0.0.1:8000 -- claude
+      cachediag fix env
+      cachediag fix patch --python ~/mlx/bin/python --dry-run
+      cachediag fix status
+    """,
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cachediag.cli import completing
 from cachediag.cli.console import out, write
 from cachediag.cli.options import (
     Format,
@@ -35,7 +36,9 @@ def env(  # noqa: PLR0917 - a parameter is an option
     engine: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME[:k=v]", help="The cache whose own rules count; by default the profile's."
+            metavar="NAME[:k=v]",
+            help="The cache whose own rules count; by default the profile's.",
+            autocompletion=completing.engines,
         ),
     ] = None,
     settings: Annotated[
@@ -60,9 +63,10 @@ def env(  # noqa: PLR0917 - a parameter is an option
     ] = None,
     format_: FormatOption = Format.text,
 ) -> None:
-    """Print the client's switches that remove what was found, as shell lines.
+    """Print the client's own switches that remove what was found.
 
-    Only switches of the client that was recorded are given. Where there is none, that is said.
+    They are printed as shell lines. Only switches of the client that was recorded are given; where
+    there is none, that is said.
 
     \b
     Examples:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cachediag.cli import completing
 from cachediag.cli.console import out, write
 from cachediag.cli.fix.patch import PythonOption, SiteOption
 from cachediag.cli.options import Format, FormatOption, ProfileOption, asked, source
@@ -23,6 +24,7 @@ def status(  # noqa: PLR0917 - a parameter is an option
             metavar="[SESSION]",
             help="A session whose causes are held against what is in place.",
             show_default=False,
+            autocompletion=completing.sessions,
         ),
     ] = None,
     profile: ProfileOption = None,
@@ -39,7 +41,7 @@ def status(  # noqa: PLR0917 - a parameter is an option
     ] = None,
     format_: FormatOption = Format.text,
 ) -> None:
-    """Say which switches are set, what a backend removes of its own, and if it is patched.
+    """Say which fixes are in place: switches, backend, patch.
 
     Run it where the client is started: settings files of the project are looked for there.
 

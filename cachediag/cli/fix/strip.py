@@ -66,4 +66,4 @@ def strip(
         told_of(proxy, plan, host, screen, recorded=False)
         code = until_the_end(command, proxy, plan, screen, what="the proxy", status=changing.line)
     screen.say("", changing.report())
-    raise typer.Exit(code)
+    screen.leave(code)

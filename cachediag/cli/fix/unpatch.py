@@ -16,6 +16,7 @@ def unpatch(
 
     \b
     Examples:
+      cachediag fix unpatch --python ~/mlx/bin/python --dry-run
       cachediag fix unpatch --python ~/mlx/bin/python
     """  # noqa: D301 - the backspace keeps the lines below as they are
     from cachediag.fix.patch import named, plan_unpatch, state_of

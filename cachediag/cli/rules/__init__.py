@@ -8,7 +8,15 @@ __all__ = ["app"]
 
 app = typer.Typer(
     name="rules",
-    help="Write the rules that remove what was found, check them offline, export them.",
+    help="""Write the rules that remove what was found, and try them.
+
+    \b
+    Examples:
+      cachediag rules new -o rules.toml
+      cachediag rules check rules.toml
+      cachediag rules explain rules.toml
+      cachediag rules export rules.toml --to litellm -o cachediag_rules.py
+    """,
     no_args_is_help=True,
     rich_markup_mode=None,
 )

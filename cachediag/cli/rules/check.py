@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from cachediag.cli import completing
 from cachediag.cli.console import err, out, write
 from cachediag.cli.options import (
     Format,
@@ -30,15 +31,17 @@ def check(
         str | None,
         typer.Option(
             metavar="NAME[:k=v]",
+            autocompletion=completing.engines,
             help="The cache that is played: llama.cpp:slots=1, vllm, …; by default the profile's.",
         ),
     ] = None,
     format_: FormatOption = Format.text,
 ) -> None:
-    """Replay rules over a session: what they save, what they change, whether they are safe.
+    """Try rules on a session: what they save, and if they are safe.
 
-    Profile and model are those that the rules were made for, where none are named. Ends with 1
-    where a rule is refused.
+    The session is replayed offline, and what the model no longer sees is shown. Profile and model
+    are those that the rules were made for, where none are named. Ends with 1 where a rule is
+    refused.
 
     \b
     Examples:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from cachediag.cli import completing
 from cachediag.cli.console import out, write
 from cachediag.cli.options import Format, FormatOption, source
 from cachediag.cli.rules.given import given_files
@@ -21,6 +22,7 @@ def explain(
             help="A recording, by default the newest; the rule file; and a request's number, by "
             "default the last one that a rule changes.",
             show_default=False,
+            autocompletion=completing.sessions_and_rules,
         ),
     ],
     format_: FormatOption = Format.text,

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from cachediag.cli import completing
 from cachediag.cli.console import err
 
 __all__ = ["export"]
@@ -21,6 +22,7 @@ def export(
             metavar="NAME",
             help="What loads the script: claude-code-router, litellm, asgi or mitmproxy.",
             show_default=False,
+            autocompletion=completing.exporters,
         ),
     ],
     output: Annotated[
@@ -34,10 +36,10 @@ def export(
         ),
     ],
 ) -> None:
-    """Write the enabled rules as a script for a program that your requests pass through.
+    """Write rules as a script for what your requests pass through.
 
-    The script holds rules and engine and needs no cachediag. Where a rule cannot be applied the
-    request goes on as it came, and the script says so once.
+    The script holds the enabled rules and the engine, and needs no cachediag. Where a rule cannot
+    be applied the request goes on as it came, and the script says so once.
 
     \b
     Examples:

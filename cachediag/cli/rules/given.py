@@ -6,6 +6,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from cachediag.cli import completing
 from cachediag.errors import UsageError
 
 __all__ = ["Given", "GivenArgument", "given_files"]
@@ -16,6 +17,7 @@ GivenArgument = Annotated[
         metavar="[SESSION] RULES.toml",
         help="A recording, by default the newest, and the rule file.",
         show_default=False,
+        autocompletion=completing.sessions_and_rules,
     ),
 ]
 

@@ -34,7 +34,7 @@ def new(
     profile: ProfileOption = None,
     model: ModelOption = None,
 ) -> None:
-    """Write the rules that remove what broke the prefixes of a session.
+    """Write the rules that remove what broke a session's prefixes.
 
     Each rule says why it is there. One that needs a look by a person first, and one that did not
     hold when it was tried on the session, is not enabled. Findings that no rule answers are named

@@ -196,7 +196,7 @@ def test_a_client_that_is_not_there(run):
 def test_the_rules_are_needed(run):
     done = run("fix", "strip", "--", "true")
     assert done.returncode == 2
-    assert "Missing option '--rules'" in done.stderr
+    assert "fix strip: missing option '--rules'" in done.stderr
 
 
 def test_others_who_can_reach_it_are_warned_of(run, upstream):
