@@ -16,6 +16,7 @@ from cachediag.backends.asking import get
 from cachediag.errors import UpstreamError
 from cachediag.lint.schemas import Schema
 from cachediag.model import Json
+from cachediag.protocol.endpoint import PATHS
 from cachediag.verify.send import Answer, RefusedError, UnfinishedError, send
 
 __all__ = ["Bounds", "Probed", "Probes", "Protocol", "State", "probe"]
@@ -27,10 +28,6 @@ broke."""
 
 Protocol = Literal["chat", "messages"]
 
-_PATHS: Final[dict[Protocol, str]] = {
-    "chat": "/v1/chat/completions",
-    "messages": "/v1/messages",
-}
 _ASK: Final = "Answer with the shortest example that fits."
 _PLAIN: Final = "Say ok."
 _PLAIN_TOKENS: Final = 8
@@ -165,7 +162,7 @@ class _Backend:
     def _sent(self, body: dict[str, Json], deadline: float) -> Answer:
         return send(
             self.base_url,
-            _PATHS[self.protocol],
+            PATHS[self.protocol],
             json.dumps({"model": self.model, "stream": True, "temperature": 0, **body}).encode(),
             endpoint=self.protocol,
             headers=self.headers,

@@ -2,11 +2,18 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from cachediag.model import Endpoint, Json
 
-__all__ = ["endpoint_of", "endpoint_of_body"]
+__all__ = ["PATHS", "endpoint_of", "endpoint_of_body"]
 
+PATHS: Final[dict[Endpoint, str]] = {
+    "messages": "/v1/messages",
+    "chat": "/v1/chat/completions",
+    "responses": "/v1/responses",
+}
+"""Where each takes prompts, behind a server's base URL."""
 # The longer endings first: the shorter ones end other paths too.
 _ENDINGS: tuple[tuple[str, Endpoint], ...] = (
     ("/messages/count_tokens", "count_tokens"),

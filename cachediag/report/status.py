@@ -1,6 +1,7 @@
 """How the state of things looks: switches and where they are set, and the backend's own cures."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from textwrap import wrap
 
@@ -10,6 +11,7 @@ from rich.text import Text
 from cachediag.fix.cures import Cure
 from cachediag.fix.status import BackendState, Cause, ClientState, FileState, SwitchState
 from cachediag.model import Json
+from cachediag.protocol.endpoint import PATHS
 from cachediag.report.diff import title
 from cachediag.report.safe import printable
 from cachediag.report.style import BAD, DIM, GOOD, count, line, symbols
@@ -67,7 +69,7 @@ class StatusReport:
             yield from _told(f"    with {', '.join(where)}")
 
     def _next(self) -> Iterator[Text]:
-        named = f" {printable(self.given)}" if self.given else ""
+        named = f" {printable(shlex.quote(self.given))}" if self.given else ""
         yield line(("next   ", GOOD), f"cachediag fix env{named}   ", ("which switches help", DIM))
         if any(file.variables.can_undo for each in self.clients for file in each.files):
             yield line("       cachediag fix env --undo   ", ("take back what was set", DIM))
@@ -132,7 +134,7 @@ def _backend(state: BackendState) -> Iterator[Text]:
 
 
 def _cure(label: str, cure: Cure) -> Iterator[Text]:
-    where = "" if cure.is_cache else f", {_paths(cure.endpoints)}"
+    where = "" if cure.is_cache else f", {', '.join(PATHS[each] for each in cure.endpoints)}"
     yield from _told(f"  {label:<5}  {cure.does}{where}")
     if cure.limit:
         yield from _told(f"         {cure.limit}")
@@ -146,11 +148,6 @@ def _cure(label: str, cure: Cure) -> Iterator[Text]:
 def _told(text: str) -> Iterator[Text]:
     for row in wrap(text, _COLUMNS, subsequent_indent=" " * 9, drop_whitespace=True):
         yield line(row)
-
-
-def _paths(endpoints: Sequence[str]) -> str:
-    names = {"messages": "/v1/messages", "chat": "/v1/chat/completions"}
-    return ", ".join(names.get(each, f"/v1/{each}") for each in endpoints)
 
 
 def document(

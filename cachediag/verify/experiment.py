@@ -10,6 +10,7 @@ from cachediag.analysis.choice import Choice
 from cachediag.backends import recognise
 from cachediag.errors import CachediagError
 from cachediag.model import Exchange, ExchangeInfo
+from cachediag.protocol.endpoint import PATHS
 from cachediag.verify.arms import Arm
 from cachediag.verify.backends import Live, Place
 from cachediag.verify.bodies import replayed, salted
@@ -24,11 +25,6 @@ __all__ = ["Experiment", "Progress", "Replay", "order", "run"]
 
 # Sent on with the request: they say what protocol it is in, and are no credentials.
 _KEPT_HEADERS = ("anthropic-version", "anthropic-beta", "openai-beta")
-_PATHS = {
-    "messages": "/v1/messages",
-    "chat": "/v1/chat/completions",
-    "responses": "/v1/responses",
-}
 # What a request costs beside its prefill, in tokens of prefill.
 _FIXED = 200
 
@@ -252,7 +248,7 @@ class _Server:
 def _path(info: ExchangeInfo) -> str:
     """The recorded path as the backend knows it, whatever stood before it where it was recorded."""
     query = info.path.partition("?")[2]
-    return _PATHS[info.endpoint] + (f"?{query}" if query else "")
+    return PATHS[info.endpoint] + (f"?{query}" if query else "")
 
 
 def _new_salt() -> str:

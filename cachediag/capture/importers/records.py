@@ -7,9 +7,9 @@ from typing import Final, TypeVar
 from cachediag.capture.exchange import RawExchange, Secrets
 from cachediag.capture.importers.wire import called, fields, imported, target_of
 from cachediag.errors import InputError
-from cachediag.model import Endpoint, Exchange, Json
+from cachediag.model import Exchange, Json
 from cachediag.protocol import jsontext
-from cachediag.protocol.endpoint import endpoint_of_body
+from cachediag.protocol.endpoint import PATHS, endpoint_of_body
 
 __all__ = ["exchange_of"]
 
@@ -35,11 +35,6 @@ _STATUS_KEYS: Final = ("statuscode", "status")
 _TIME_KEYS: Final = ("timestamp", "startedat", "starttime", "started", "createdat", "time")
 _DEPTH: Final = 4
 T = TypeVar("T")
-_PATHS: Final[dict[Endpoint, str]] = {
-    "messages": "/v1/messages",
-    "chat": "/v1/chat/completions",
-    "responses": "/v1/responses",
-}
 
 
 def exchange_of(document: bytes, secrets: Secrets) -> Exchange | None:
@@ -71,7 +66,7 @@ def exchange_of(document: bytes, secrets: Secrets) -> Exchange | None:
     endpoint = "other" if path is None else called(method, path)
     if path is None or endpoint == "other":
         # What holds a prompt was sent to a model, whatever the address is called.
-        endpoint, path = guessed, path or _PATHS[guessed]
+        endpoint, path = guessed, path or PATHS[guessed]
     started = _time(scopes)
     raw = RawExchange(
         endpoint=endpoint,
@@ -133,7 +128,7 @@ def _is_body(members: Members, raw: bytes) -> bool:
         asked = members.get("input", b"").startswith((b"[", b'"'))
         if not asked or "model" not in members:
             return False
-    return endpoint_of_body(jsontext.decode(raw)) in _PATHS
+    return endpoint_of_body(jsontext.decode(raw)) in PATHS
 
 
 def _answer(scopes: list[Members]) -> tuple[bytes, list[Members]]:
