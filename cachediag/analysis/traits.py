@@ -17,7 +17,8 @@ __all__ = ["Traits", "traits"]
 _SESSION = "x-claude-code-session-id"
 _AGENT = "x-claude-code-agent-id"
 _CLASS = "x-claude-code-request-class"
-_SUBAGENT = re.compile(rb"x-anthropic-billing-header:[^\"\n]*cc_is_subagent=true")
+_HEADER, _SUBAGENT = b"x-anthropic-billing-header:", b"cc_is_subagent=true"
+_HEADER_END = re.compile(rb"[\"\n]|\Z")
 _TITLE = re.compile(r"\btitle\b", re.IGNORECASE)
 _SUMMARY = re.compile(
     r"\b(?:summary|summari[sz]ed)\b.{0,80}\b(?:conversation|session|history|so far)\b"
@@ -153,7 +154,13 @@ def traits(info: ExchangeInfo, prompt: Prompt) -> Traits:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _says_subagent(part: Part) -> bool:
-    return _SUBAGENT.search(part.raw) is not None
+    raw, end = part.raw, 0
+    while (start := raw.find(_HEADER, end)) >= 0:
+        found = _HEADER_END.search(raw, start)
+        end = found.start() if found else len(raw)
+        if raw.find(_SUBAGENT, start, end) >= 0:
+            return True
+    return False
 
 
 @lru_cache(maxsize=_REMEMBERED)

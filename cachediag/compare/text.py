@@ -20,8 +20,7 @@ from cachediag.heads import common_head
 
 __all__ = ["Hunk", "hunks", "similarity"]
 
-_WORD_BEFORE = re.compile(r"[^\W_]*\Z")
-_WORD_AFTER = re.compile(r"[^\W_]*")
+_WORD = re.compile(r"[^\W_]*")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 # difflib's cost grows with the square; beyond these the texts have little in common anyway.
 _MOST_LINES = 2_000
@@ -243,9 +242,10 @@ def _trimmed(
     head, tail = _common(text_a, text_b)
     changed = text_a[head : len(text_a) - tail], text_b[head : len(text_b) - tail]
     if any(side[:1].isalnum() for side in changed):
-        word = _WORD_BEFORE.search(text_a[:head])
+        # Backwards: a search for what ends there would begin anew at every character.
+        word = _WORD.match(text_a[:head][::-1])
         head -= len(word.group()) if word else 0
     if any(side[-1:].isalnum() for side in changed):
-        word = _WORD_AFTER.match(text_a[len(text_a) - tail :])
+        word = _WORD.match(text_a[len(text_a) - tail :])
         tail -= len(word.group()) if word else 0
     return Hunk(code, a[0] + head, a[1] - tail, b[0] + head, b[1] - tail)

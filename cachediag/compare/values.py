@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MEDIA", "UNKNOWN", "changes"]
 
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
 UNKNOWN = "?"
 MEDIA = ("image", "document", "input_image", "image_url", "input_file", "file", "input_audio")
 
@@ -37,9 +37,14 @@ def changes(a: Block, b: Block) -> list[Change]:
         return [Change("S08", (), note=f"{a.kind} replaced")]
     if a.role != b.role:
         return [Change(UNKNOWN, (), note=f"role {a.role} became {b.role}")]
-    if a.kind == "text" and {**before, "text": ""} == {**after, "text": ""}:
+    texts = a.kind == "text" and _is_text(before) and _is_text(after)
+    if texts and {**before, "text": ""} == {**after, "text": ""}:
         return list(_text(before["text"], after["text"], ("text",)))
     return list(_inside(before, after, ()))
+
+
+def _is_text(value: Json) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("text"), str)
 
 
 def _text(before: str, after: str, keys: Keys) -> Iterator[Change]:
@@ -64,7 +69,7 @@ def _as_json(text: str) -> Json:
     if text[:1] not in ("{", "["):
         return None
     try:
-        return json.loads(text)
+        return jsontext.loads(text)
     except ValueError:
         return None
 

@@ -1,6 +1,6 @@
 """What the three protocols share in turning values into blocks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from cachediag.errors import InputError
@@ -17,6 +17,7 @@ __all__ = [
     "named",
     "text_or_list",
     "top_level",
+    "word",
 ]
 
 # The responses protocol says by the type who wrote a text; the role says it already.
@@ -91,7 +92,7 @@ def block(
             these fields by name, so the order in which they were sent never reaches the prompt.
         keep_order: leave the keys as sent; for objects that a template prints as they are.
     """
-    value = jsontext.decode(where.raw)
+    value = jsontext.decode_flat(where.raw)
     is_string = isinstance(value, str)
     marker = None
     if is_string:
@@ -148,6 +149,11 @@ def _marker(value: Json) -> Marker | None:
     return Marker(
         kind if isinstance(kind, str) else "ephemeral", ttl if isinstance(ttl, str) else None
     )
+
+
+def word(fields: Mapping[str, Place], name: str, default: str) -> str:
+    """What an object says under a name that decides how it is read, such as `role`."""
+    return str(jsontext.decode_flat(fields[name].raw)) if name in fields else default
 
 
 def blocks_of_list(where: Place, *, kind: str | None = None) -> Iterator[Block]:

@@ -7,8 +7,7 @@ Source: https://platform.openai.com/docs/api-reference/chat/create
 from collections.abc import Iterator
 
 from cachediag.model import Block, Part
-from cachediag.protocol import jsontext
-from cachediag.protocol.blocks import Place, block, blocks_of_list, text_or_list
+from cachediag.protocol.blocks import Place, block, blocks_of_list, text_or_list, word
 from cachediag.protocol.fields import Field
 
 __all__ = ["FIELDS"]
@@ -27,7 +26,7 @@ def _message(where: Place) -> Iterator[Block]:
         yield block(where.of("unknown"))
         return
     fields = where.members()
-    role = str(jsontext.decode(fields["role"].raw)) if "role" in fields else "user"
+    role = word(fields, "role", "user")
     order = sorted(fields, key=lambda name: (name not in _THINKING, name != "content"))
     for name in order:
         field = fields[name].of(role)

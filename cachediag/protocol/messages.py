@@ -7,8 +7,7 @@ Source: https://docs.claude.com/en/docs/build-with-claude/prompt-caching
 from collections.abc import Iterator
 
 from cachediag.model import Block
-from cachediag.protocol import jsontext
-from cachediag.protocol.blocks import TOOL_FIRST, Place, block, text_or_list
+from cachediag.protocol.blocks import TOOL_FIRST, Place, block, text_or_list, word
 from cachediag.protocol.fields import Field
 
 __all__ = ["FIELDS"]
@@ -27,9 +26,9 @@ def _message(where: Place) -> Iterator[Block]:
         yield block(where.of("unknown"))
         return
     fields = where.members()
-    role = jsontext.decode(fields["role"].raw) if "role" in fields else "user"
+    role = word(fields, "role", "user")
     for name, field in fields.items():
-        inside = field.of(str(role))
+        inside = field.of(role)
         if name == "content":
             yield from text_or_list(inside)
         elif name != "role":

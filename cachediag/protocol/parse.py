@@ -70,7 +70,7 @@ class Parser:
                 "/v1/responses.",
             )
         params = {
-            name: jsontext.encode(jsontext.decode(body[at.start : at.end]))
+            name: jsontext.encode(jsontext.decode_flat(body[at.start : at.end]))
             for name, at in top.items()
             if name not in names
         }

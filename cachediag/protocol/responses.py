@@ -6,8 +6,7 @@ Source: https://platform.openai.com/docs/api-reference/responses/create
 from collections.abc import Iterator
 
 from cachediag.model import Block
-from cachediag.protocol import jsontext
-from cachediag.protocol.blocks import Place, block, text_or_list
+from cachediag.protocol.blocks import Place, block, text_or_list, word
 from cachediag.protocol.fields import Field
 
 __all__ = ["FIELDS"]
@@ -34,10 +33,9 @@ def _item(where: Place) -> Iterator[Block]:
         yield block(where.of("user"))
         return
     fields = where.members()
-    kind = str(jsontext.decode(fields["type"].raw)) if "type" in fields else "message"
+    kind = word(fields, "type", "message")
     if kind == "message" and "content" in fields:
-        role = str(jsontext.decode(fields["role"].raw)) if "role" in fields else "user"
-        yield from text_or_list(fields["content"].of(role))
+        yield from text_or_list(fields["content"].of(word(fields, "role", "user")))
         return
     known, role = _ITEMS.get(kind, (kind, "assistant"))
     yield block(where.of(role), kind=known)

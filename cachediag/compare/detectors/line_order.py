@@ -5,7 +5,8 @@ import re
 __all__ = ["CODE", "same_items", "same_lines"]
 
 CODE = "O03"
-_ITEM = re.compile(r"\s*[,;|]\s*(?:(?:and|or)\s+)?")
+# White space counts from where it begins: else a long run of it is searched at every character.
+_ITEM = re.compile(r"(?:(?<!\s)\s+)?[,;|]\s*(?:(?:and|or)\s+)?")
 _FEWEST_ITEMS = 3
 _MARK = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
 

@@ -1,6 +1,5 @@
 """`/v1/chat/completions` → chat form: what a server does to messages that are in it already."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -111,7 +110,7 @@ def _loaded(value: Json) -> Json:
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value)
+        return jsontext.loads(value)
     except ValueError:
         return value
 
