@@ -67,6 +67,7 @@ class Screen:
 
     def leave(self, code: int) -> NoReturn:
         """End the program once everything is printed, or at once where the terminal has stalled."""
+        self._stalled_at = -1
         if not self._settle():
             # The interpreter would wait for the thread that prints, and then abort.
             os._exit(code)

@@ -1,6 +1,7 @@
 import threading
 
 import pytest
+import typer
 
 from cachediag.cli import screen as module
 from cachediag.cli.screen import Screen
@@ -51,3 +52,49 @@ def test_a_line_said_while_the_kept_ones_come_out_stands_after_them(
     screen.hold(held=False)
     other.join()
     assert lines == ["one", "two", "last"]
+
+
+def test_a_terminal_that_has_stalled_holds_nobody_up_and_gets_all_once_it_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines: list[str] = []
+    moving = threading.Event()
+
+    def print_when_it_moves(line: object) -> None:
+        moving.wait()
+        lines.append(str(line))
+
+    monkeypatch.setattr(module, "_print", print_when_it_moves)
+    monkeypatch.setattr(module, "_STALLED_SECONDS", 0.01)
+    screen = Screen()
+    other = threading.Thread(target=screen.say, args=("stored",))
+    other.start()
+    other.join()
+    screen.say("end")
+    assert lines == []
+    ended: list[int] = []
+    monkeypatch.setattr("os._exit", ended.append)
+    with pytest.raises(typer.Exit):
+        screen.leave(3)
+    assert ended == [3]
+    monkeypatch.setattr(module, "_STALLED_SECONDS", 60)
+    moving.set()
+    with pytest.raises(typer.Exit) as left:
+        screen.leave(4)
+    assert (left.value.exit_code, ended) == (4, [3])
+    assert lines == ["stored", "end"]
+
+
+def test_a_line_that_cannot_be_printed_is_the_only_one_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines: list[str] = []
+
+    def print_or_fail(line: object) -> None:
+        if line == "bad":
+            raise ValueError("no such character")
+        lines.append(str(line))
+
+    monkeypatch.setattr(module, "_print", print_or_fail)
+    Screen().say("one", "bad", "two")
+    assert lines == ["one", "two"]

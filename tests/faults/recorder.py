@@ -67,7 +67,7 @@ class Recorder:
             with Session.open(self.path) as session:
                 return len(session) >= count
 
-        until(reached, f"fewer than {count} exchanges were stored:\n{self.said()[-2000:]}")
+        until(reached, f"fewer than {count} exchanges were stored")
         return self.exchanges()
 
     def the_one(self, request: bytes) -> Exchange:
@@ -78,7 +78,7 @@ class Recorder:
             found[:] = [each for each in self.exchanges() if each.request == request]
             return bool(found)
 
-        until(look, f"{request[:80]!r} was not stored:\n{self.said()[-2000:]}")
+        until(look, f"{request[:80]!r} was not stored")
         (only,) = found
         return only
 
