@@ -6,13 +6,13 @@ through as they arrive.
 """
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from mitmproxy import http
 
+from cachediag.capture import clock
 from cachediag.capture.exchange import Chunk, Fields, RawExchange
 from cachediag.capture.writer import Writer
 from cachediag.model import Endpoint
@@ -40,6 +40,9 @@ class _Open:
     # Taken when they pass, as addons after this one may change them.
     path: str
     headers: Fields
+    # Not mitmproxy's own times, which go wrong when the system's clock is set.
+    started: float
+    first_byte: float | None = None
     response_headers: Fields = ()
     body: bytes = b""
     chunks: list[Chunk] = field(default_factory=list)
@@ -84,7 +87,8 @@ class Capture:
             endpoint = "other"
         if self._others or endpoint in _KEPT:
             path = flow.request.data.path.decode(errors="replace")
-            self._open[flow.id] = _Open(endpoint, path, flow.request.headers.fields)
+            headers = flow.request.headers.fields
+            self._open[flow.id] = _Open(endpoint, path, headers, clock.now())
             self._flows[flow.id] = flow
 
     def request(self, flow: http.HTTPFlow) -> None:
@@ -100,6 +104,7 @@ class Capture:
             return
         record = self._open.get(flow.id)
         if record is not None:
+            record.first_byte = clock.now()
             record.response_headers = response.headers.fields
         if record is not None and record.endpoint in _KEPT:
             response.stream = _tee(record, response.stream)
@@ -147,7 +152,7 @@ def _tee(record: _Open, earlier: Stream | bool) -> Stream:
     def stream(data: bytes) -> Iterable[bytes] | bytes:
         if data and record.size <= MAX_BODY:
             record.size += len(data)
-            record.chunks.append((time.time(), data))
+            record.chunks.append((clock.now(), data))
         return passed_on(data)
 
     return stream
@@ -167,7 +172,7 @@ def _raw(flow: http.HTTPFlow, record: _Open, error: str | None) -> RawExchange:
             outgoing = request.raw_content
         if response is not None and not chunks and response.raw_content:
             # An addon answered in the upstream's place: nothing was streamed.
-            chunks = [(time.time(), response.raw_content)]
+            chunks = [(clock.now(), response.raw_content)]
         if record.size > MAX_BODY:
             notes.append(f"response: only the first {MAX_BODY} bytes were kept")
         if request.raw_content is None and request.stream:
@@ -180,12 +185,12 @@ def _raw(flow: http.HTTPFlow, record: _Open, error: str | None) -> RawExchange:
         body=record.body,
         outgoing=outgoing,
         outgoing_headers=request.headers.fields,
-        started=request.timestamp_start,
+        started=record.started,
         status=response.status_code if response else None,
         response_headers=record.response_headers,
         chunks=tuple(chunks),
-        first_byte=response.timestamp_start if response else None,
-        ended=(response.timestamp_end if response else None) or time.time(),
+        first_byte=record.first_byte,
+        ended=clock.now(),
         notes=tuple(notes),
         error=error,
     )
