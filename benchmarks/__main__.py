@@ -12,6 +12,7 @@ from rich.table import Table
 
 from benchmarks import (
     analysis,
+    arms,
     batch,
     encoder,
     live,
@@ -33,21 +34,24 @@ _GROUPS: dict[str, Callable[[], Iterable[Figure]]] = {
     "batch": batch.measure,
     "simulate": simulate.measure,
     "live": live.measure,
+    "arms": arms.measure,
 }
-# They take many minutes, and the last installs 400 MB.
-_WHEN_NAMED = ("batch", "simulate", "live")
+_ALL = "all"
+# They take many minutes, and the last two install 400 MB.
+_WHEN_NAMED = ("batch", "simulate", "live", "arms")
 
 
 def main() -> None:
     """Run the groups that were asked for; by default all that need no network."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("groups", nargs="*", help=f"any of: {', '.join(_GROUPS)}")
+    parser.add_argument("groups", nargs="*", help=f"any of: {', '.join(_GROUPS)}; or {_ALL}")
     parser.add_argument("--json", type=Path, default=Path("bench.json"), metavar="FILE")
     given = parser.parse_args()
-    if unknown := set(given.groups) - _GROUPS.keys():
+    if unknown := set(given.groups) - {*_GROUPS, _ALL}:
         parser.error(f"no such group: {', '.join(sorted(unknown))}")
     usual = [name for name in _GROUPS if name not in _WHEN_NAMED]
-    figures = [figure for name in given.groups or usual for figure in _GROUPS[name]()]
+    names = list(_GROUPS) if _ALL in given.groups else given.groups or usual
+    figures = [figure for name in names for figure in _GROUPS[name]()]
     given.json.write_text(json.dumps(_document(figures), indent=2) + "\n", encoding="utf-8")
     console = Console()
     if not console.is_terminal:
