@@ -3,6 +3,7 @@
 import re
 import runpy
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -16,6 +17,24 @@ def test_examples_are_not_stale(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert "\n$ cachediag " in text
     assert text == EXAMPLES["refreshed"](text), "write them anew: nox -s docs"
+
+
+@pytest.mark.parametrize("path", EXAMPLES["PICTURES"], ids=lambda path: path.name)
+def test_pictures_are_not_stale_and_load_nothing(path: Path) -> None:
+    picture = path.read_text(encoding="utf-8")
+    assert picture == EXAMPLES["drawn"](EXAMPLES["PICTURES"][path]), "draw them anew: nox -s docs"
+    assert re.findall(r"https?://[^\s\"]+", picture) == ["http://www.w3.org/2000/svg"]
+    assert not re.findall(r"url\((?!#)|@import|href|<script", picture)
+    ET.fromstring(picture)
+
+
+@pytest.mark.parametrize(
+    ("page", "picture"),
+    [("README.md", "docs/images/diff.svg"), ("docs/index.md", "images/diff.svg")],
+)
+def test_the_picture_stands_at_the_top(page: str, picture: str) -> None:
+    top = (ROOT / page).read_text(encoding="utf-8").partition("```")[0]
+    assert f"]({picture})" in top
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
