@@ -4,8 +4,9 @@ Only the standard library is used: exported scripts carry this module with them.
 """
 
 import re
+from collections.abc import Iterable, Iterator
 
-__all__ = ["byte_offset"]
+__all__ = ["byte_offset", "byte_offsets"]
 
 # A surrogate pair of escapes, which is one character, or an escape.
 _ESCAPE = re.compile(
@@ -21,25 +22,34 @@ def byte_offset(inside: bytes, characters: int) -> int:
         inside: the literal without its quotes.
         characters: how many decoded characters stand before; the length for the end.
     """
+    return next(byte_offsets(inside, (characters,)))
+
+
+def byte_offsets(inside: bytes, characters: Iterable[int]) -> Iterator[int]:
+    """The offsets of several characters, found in one walk.
+
+    Args:
+        inside: the literal without its quotes.
+        characters: for each how many decoded characters stand before it, none less than the last.
+    """
+    runs = _runs(inside)
+    passed, offset, text = next(runs)
+    behind = 0
+    for wanted in characters:
+        while passed + len(text) < wanted and (following := next(runs, None)) is not None:
+            passed, offset, text = following
+            behind = 0
+        offset += len(text[behind : wanted - passed].encode("utf-8", "surrogatepass"))
+        behind = max(behind, min(wanted - passed, len(text)))
+        yield offset
+
+
+def _runs(inside: bytes) -> Iterator[tuple[int, int, str]]:
+    """The pieces between escapes: the characters before each, its offset, and its text."""
     passed, position = 0, 0
     while (at := inside.find(b"\\", position)) >= 0:
-        length = _length(inside[position:at])
-        if passed + length >= characters:
-            break
+        text = inside[position:at].decode("utf-8", "surrogatepass")
+        yield passed, position, text
         escape = _ESCAPE.match(inside, at)
-        passed, position = passed + length + 1, escape.end() if escape else at + 1
-    run = inside[position:] if at < 0 else inside[position:at]
-    return position + _start(run, characters - passed)
-
-
-def _length(run: bytes) -> int:
-    """The characters of a piece without escapes."""
-    return len(run) if run.isascii() else len(run.decode("utf-8", "surrogatepass"))
-
-
-def _start(run: bytes, characters: int) -> int:
-    """The bytes that a number of characters of a piece take."""
-    if run.isascii():
-        return min(characters, len(run))
-    text = run.decode("utf-8", "surrogatepass")[:characters]
-    return len(text.encode("utf-8", "surrogatepass"))
+        passed, position = passed + len(text) + 1, escape.end() if escape else at + 1
+    yield passed, position, inside[position:].decode("utf-8", "surrogatepass")

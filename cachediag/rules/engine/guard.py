@@ -3,7 +3,7 @@
 import re
 
 from cachediag.protocol import jsontext
-from cachediag.rules.engine.places import Place, member
+from cachediag.rules.engine.places import Place, items, member, remembered
 from cachediag.rules.engine.texts import block_text
 from cachediag.rules.rule import Rule
 
@@ -39,7 +39,11 @@ def role_at(body: bytes, place: Place) -> str:
     within = place.within()
     if len(within) < 3:
         return ""
-    role = member(body, within[2], "role")
+    return remembered(body, "role", within[2].span, lambda: _role(body, within[2]))
+
+
+def _role(body: bytes, message: Place) -> str:
+    role = member(body, message, "role")
     value = jsontext.decode(body[role.span.start : role.span.end]) if role else None
     return value if isinstance(value, str) else ""
 
@@ -62,21 +66,29 @@ def _is_context(body: bytes, within: tuple[Place, ...]) -> bool:
 
 
 def _is_first(body: bytes, within: tuple[Place, ...]) -> bool:
-    message = within[2]
-    for index, span in enumerate(jsontext.items(body, within[1].span)):
-        earlier = Place(f"{within[1].path}[{index}]", span, within[1], index)
-        if index == message.index:
-            return True
-        if role_at(body, earlier) == "user":
-            return False
-    return False
+    """Whether no message of the user stands before."""
+    talk, message = within[1], within[2]
+    first = remembered(body, "first of the user", talk.span, lambda: _first_of_user(body, talk))
+    return message.index is not None and message.index <= first
+
+
+def _first_of_user(body: bytes, talk: Place) -> int:
+    spans = items(body, talk)
+    messages = (Place("", span, talk, number) for number, span in enumerate(spans))
+    return next((n for n, each in enumerate(messages) if role_at(body, each) == "user"), len(spans))
 
 
 def _has_text_behind(body: bytes, block: Place) -> bool:
-    assert block.parent is not None
+    content = block.parent
+    assert content is not None
     assert block.index is not None
-    return any(
-        block_text(body, Place("", span, block.parent, number)) is not None
-        for number, span in enumerate(jsontext.items(body, block.parent.span))
-        if number > block.index
+    return block.index < remembered(
+        body, "last text", content.span, lambda: _last_text(body, content)
     )
+
+
+def _last_text(body: bytes, content: Place) -> int:
+    spans = items(body, content)
+    numbers = range(len(spans) - 1, -1, -1)
+    blocks = ((number, Place("", spans[number], content, number)) for number in numbers)
+    return next((number for number, each in blocks if block_text(body, each) is not None), -1)

@@ -1,18 +1,30 @@
 """From a rule's path to the places in a body that it names."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any, TypeVar
 
 from cachediag.protocol import jsontext
 from cachediag.protocol.jsontext import Span
 
-__all__ = ["EVERY", "Named", "PathError", "Place", "member", "places", "root", "steps"]
+__all__ = [
+    "EVERY",
+    "Named",
+    "PathError",
+    "Place",
+    "items",
+    "member",
+    "places",
+    "remembered",
+    "root",
+    "steps",
+]
+
+T = TypeVar("T")
 
 _MOST_KEPT = 16_384
-# By identity: to look a body up by its value, all of it would be read again.
-_latest: list[tuple[bytes, tuple[tuple[str, Span], ...]]] = [(b"", ())]
 _STEP = re.compile(
     r"\.?(?P<name>[A-Za-z_][A-Za-z0-9_-]*)|\[(?:(?P<index>\d{1,9})|(?P<every>\*)|name=(?P<tool>[^\]]+))\]"
 )
@@ -101,23 +113,56 @@ def member(body: bytes, place: Place, name: str) -> Place | None:
     """A member of an object; of a repeated key the last, as decoders take it."""
     if body[place.span.start : place.span.start + 1] != b"{":
         return None
-    members = (
-        _top_level(body) if place.parent is None else tuple(jsontext.members(body, place.span))
-    )
-    found = [span for key, span in members if key == name]
-    if not found:
+    names, values = remembered(body, "members", place.span, lambda: _members(body, place.span))
+    if name not in names:
         return None
-    siblings = tuple(span for _, span in members)
-    return Place(jsontext.step(place.path, name), found[-1], place, siblings=siblings)
+    return Place(jsontext.step(place.path, name), names[name], place, siblings=values)
 
 
-def _top_level(body: bytes) -> tuple[tuple[str, Span], ...]:
-    """The fields of a body, which every rule begins with."""
-    latest, fields = _latest[0]
-    if latest is not body:
-        fields = tuple(jsontext.members(body, jsontext.whole(body)))
-        _latest[0] = body, fields
-    return fields
+def items(body: bytes, place: Place) -> tuple[Span, ...]:
+    """The spans of an array's items.
+
+    Raises:
+        ValueError: the value is no array, or not JSON.
+        CachediagError: the same, where the package's own JSON reader found it.
+    """
+    return remembered(body, "items", place.span, lambda: tuple(jsontext.items(body, place.span)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """What was found out of one body: each thing once, however many places ask for it."""
+
+    body: bytes
+    found: dict[tuple[str, Span], Any] = field(default_factory=dict)
+
+
+# By identity: to look a body up by its value, all of it would be read again.
+_latest = [_Read(b"")]
+
+
+def remembered(body: bytes, what: str, span: Span, find: Callable[[], T]) -> T:
+    """What is the same for every place that asks for it, found out once.
+
+    Args:
+        body: the whole body; what was found out of the one before is forgotten.
+        what: a name for it.
+        span: the value that it is told of.
+        find: finds it out.
+    """
+    latest = _latest[0]
+    if latest.body is not body:
+        latest = _latest[0] = _Read(body)
+    key = what, span
+    if key not in latest.found:
+        latest.found[key] = find()
+    value: T = latest.found[key]
+    return value
+
+
+def _members(body: bytes, span: Span) -> tuple[dict[str, Span], tuple[Span, ...]]:
+    members = tuple(jsontext.members(body, span))
+    return dict(members), tuple(value for _, value in members)
 
 
 def _children(body: bytes, place: Place, step: Step) -> Iterator[Place]:
@@ -129,31 +174,33 @@ def _children(body: bytes, place: Place, step: Step) -> Iterator[Place]:
         return
     if opening != b"[":
         return
-    spans = tuple(jsontext.items(body, place.span))
-    for index, span in enumerate(spans):
-        if isinstance(step, int) and index != step:
-            continue
+    spans = items(body, place)
+    first, last = (step, step + 1) if isinstance(step, int) else (0, len(spans))
+    for index, span in enumerate(spans[first:last], first):
         item = Place(f"{place.path}[{index}]", span, place, index, spans)
         if not isinstance(step, Named) or name_of(body, item) == step.name:
             yield item
-        if index == step:
-            return
 
 
 def name_of(body: bytes, item: Place) -> str:
     """The name of a tool, its own or that of the `function` in it; empty where it has none."""
     start, end = item.span
-    return _name(body[start:end]) if end - start <= _MOST_KEPT else _read_name(body, item)
+    return _name(body[start:end]) if end - start <= _MOST_KEPT else _read_name(body, item.span)
 
 
 @lru_cache(maxsize=1024)
 def _name(tool: bytes) -> str:
     # Clients send the same tools again and again.
-    return _read_name(tool, root(tool))
+    return _read_name(tool, jsontext.whole(tool))
 
 
-def _read_name(body: bytes, item: Place) -> str:
-    named = member(body, item, "function") or item
-    name = member(body, named, "name")
-    value = jsontext.decode(body[name.span.start : name.span.end]) if name else None
+def _read_name(body: bytes, item: Span) -> str:
+    named = _value(body, item, "function") or item
+    name = _value(body, named, "name")
+    value = jsontext.decode(body[name.start : name.end]) if name else None
     return value if isinstance(value, str) else ""
+
+
+def _value(body: bytes, span: Span, name: str) -> Span | None:
+    is_object = body[span.start : span.start + 1] == b"{"
+    return dict(jsontext.members(body, span)).get(name) if is_object else None

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from cachediag.protocol import jsontext
 from cachediag.protocol.jsontext import Span
 from cachediag.rules.engine.edits import Edit
 from cachediag.rules.engine.guard import role_at
-from cachediag.rules.engine.places import Place, member, root
+from cachediag.rules.engine.places import Place, items, member, remembered, root
 
 __all__ = ["has_tail", "tail_edits"]
 
@@ -50,9 +49,9 @@ def _into(body: bytes, content: Place, kind: bytes, moved: Sequence[Span]) -> tu
     opening = b'{"type":"' + kind + b'","text":'
     blocks = tuple(piece for at in moved for piece in (b",", opening, b'"', at, b'"', b"}"))
     if body[start : start + 1] == b"[":
-        items = list(jsontext.items(body, content.span))
-        behind = items[-1].end if items else start + 1
-        return (Edit(behind, behind, blocks if items else blocks[1:]),)
+        held = items(body, content)
+        behind = held[-1].end if held else start + 1
+        return (Edit(behind, behind, blocks if held else blocks[1:]),)
     return Edit(start, start, (b"[", opening)), Edit(end, end, (b"}", *blocks, b"]"))
 
 
@@ -72,8 +71,14 @@ def _newest(body: bytes, protocol: str) -> Place | None:
         return None
     if body[talk.span.start : talk.span.start + 1] != b"[":
         return talk if protocol == "responses" else None
-    spans = list(jsontext.items(body, talk.span))
-    messages = [Place(f"{talk.path}[{n}]", span, talk, n) for n, span in enumerate(spans)]
-    if messages and role_at(body, messages[-1]) not in ("user", "assistant"):
-        return messages[-1]
-    return next((each for each in reversed(messages) if role_at(body, each) == "user"), None)
+    return remembered(body, "newest", talk.span, lambda: _newest_of(body, talk))
+
+
+def _newest_of(body: bytes, talk: Place) -> Place | None:
+    spans = items(body, talk)
+    for number in range(len(spans) - 1, -1, -1):
+        message = Place(f"{talk.path}[{number}]", spans[number], talk, number)
+        role = role_at(body, message)
+        if role == "user" or (number == len(spans) - 1 and role != "assistant"):
+            return message
+    return None

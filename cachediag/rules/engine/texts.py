@@ -1,15 +1,16 @@
 """Texts in a body: what they say, and where a piece of one stands in its bytes."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from cachediag.protocol import jsontext
 from cachediag.protocol.jsontext import Span
-from cachediag.protocol.literal import byte_offset
+from cachediag.protocol.literal import byte_offsets
 from cachediag.rules.engine.places import Place, member
 from cachediag.rules.pattern import compiled
 
-__all__ = ["block_text", "is_text", "pieces", "spelled", "text_at", "text_piece"]
+__all__ = ["block_text", "is_text", "pieces", "spelled", "text_at", "text_pieces"]
 
 
 def is_text(body: bytes, place: Place) -> bool:
@@ -32,18 +33,20 @@ def block_text(body: bytes, place: Place) -> str | None:
     return text_at(body, inside) if inside and is_text(body, inside) else None
 
 
-def text_piece(body: bytes, place: Place, start: int, end: int) -> Span:
-    """Where a piece of a text stands.
+def text_pieces(body: bytes, place: Place, found: Sequence[tuple[int, int]]) -> Iterator[Span]:
+    """Where pieces of a text stand.
 
     Args:
         body: the whole body.
         place: a string.
-        start: characters of the text before the piece.
-        end: characters of the text before its end.
+        found: for each piece the characters of the text before it and before its end, in order and
+            apart from one another.
     """
-    first, last = place.span.start + 1, place.span.end - 1
-    inside = body[first:last]
-    return Span(first + byte_offset(inside, start), first + byte_offset(inside, end))
+    first = place.span.start + 1
+    inside = body[first : place.span.end - 1]
+    offsets = byte_offsets(inside, chain.from_iterable(found))
+    for start in offsets:
+        yield Span(first + start, first + next(offsets))
 
 
 def pieces(body: bytes, place: Place, pattern: str | None) -> Iterator[tuple[str, Span]]:
@@ -54,8 +57,9 @@ def pieces(body: bytes, place: Place, pattern: str | None) -> Iterator[tuple[str
     if pattern is None:
         yield text, Span(place.span.start + 1, place.span.end - 1)
         return
-    for start, end in compiled(pattern).pieces(text):
-        yield text[start:end], text_piece(body, place, start, end)
+    found = compiled(pattern).pieces(text)
+    for (start, end), at in zip(found, text_pieces(body, place, found), strict=True):
+        yield text[start:end], at
 
 
 def spelled(text: str) -> bytes:

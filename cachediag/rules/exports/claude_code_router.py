@@ -14,7 +14,7 @@ from cachediag.rules.rule import Rule
 
 __all__ = ["ClaudeCodeRouter"]
 
-_SCRIPTS = ("places.js", "engine.js", "claude_code_router.js")
+_SCRIPTS = ("places.js", "edits.js", "engine.js", "claude_code_router.js")
 
 
 class ClaudeCodeRouter:

@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cachediag.protocol.jsontext import Span
 from cachediag.rules.engine.edits import Edit, Edits
@@ -52,3 +54,42 @@ def test_what_meets_an_earlier_change_is_left_out(first, second):
 
 def test_a_group_is_added_whole_or_not_at_all():
     assert spliced((Edit(2, 4),), (Edit(7, 8), Edit(3, 5))) == (b"01456789", [True, False])
+
+
+def _meet(one: Edit, other: Edit) -> bool:
+    """Whether two changes cannot both be made, told of one pair."""
+    if one.start == one.end or other.start == other.end:
+        point, around = (one, other) if one.start == one.end else (other, one)
+        return around.start < point.start < around.end and not around.is_slot
+    if one.end <= other.start or other.end <= one.start:
+        return False
+    if (one.start, one.end) == (other.start, other.end):
+        return True
+    holds = one.start <= other.start and other.end <= one.end
+    held = other.start <= one.start and one.end <= other.end
+    return not (holds and one.is_slot) and not (held and other.is_slot)
+
+
+@st.composite
+def _groups(draw: st.DrawFn) -> list[tuple[Edit, ...]]:
+    places = st.integers(0, len(BODY))
+    groups = list[tuple[Edit, ...]]()
+    for _ in range(draw(st.integers(1, 8))):
+        if draw(st.booleans()):
+            start, length = draw(places), draw(st.integers(0, 4))
+            groups.append((Edit(start, min(len(BODY), start + length), (b"x",)),))
+        else:
+            cuts = sorted(draw(st.sets(places, min_size=4, max_size=4)))
+            one, two = Span(*cuts[:2]), Span(*cuts[2:])
+            groups.append((Edit(*one, (two,), is_slot=True), Edit(*two, (one,), is_slot=True)))
+    return groups
+
+
+@given(_groups())
+@settings(max_examples=100)
+def test_a_group_is_added_where_no_pair_meets(groups):
+    edits, kept = Edits(BODY), list[Edit]()
+    for group in groups:
+        free = not any(_meet(new, old) for new in group for old in kept)
+        assert edits.add(group) is free
+        kept += group if free else ()

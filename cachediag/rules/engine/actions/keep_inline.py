@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from cachediag.protocol import jsontext
 from cachediag.rules.engine.edits import Edit
 from cachediag.rules.engine.guard import role_at
 from cachediag.rules.engine.made import Made, Sent
-from cachediag.rules.engine.places import Place, member
+from cachediag.rules.engine.places import Place, items, member, remembered
 from cachediag.rules.rule import Rule
 
 __all__ = ["keep_inline"]
@@ -23,10 +22,16 @@ def keep_inline(sent: Sent, _rule: Rule, place: Place) -> Iterator[Made]:
 
 def _is_behind(body: bytes, place: Place) -> bool:
     """Whether a message of another role stands before."""
-    assert place.parent is not None
-    for index, span in enumerate(jsontext.items(body, place.parent.span)):
-        if index == place.index:
-            return False
-        if role_at(body, Place("", span, place.parent, index)) != "system":
-            return True
-    return False
+    talk = place.parent
+    if talk is None or place.index is None:
+        return False
+    return place.index > remembered(
+        body, "first that is no system's", talk.span, lambda: _first_other(body, talk)
+    )
+
+
+def _first_other(body: bytes, talk: Place) -> int:
+    spans = items(body, talk)
+    messages = (Place("", span, talk, number) for number, span in enumerate(spans))
+    found = (n for n, each in enumerate(messages) if role_at(body, each) != "system")
+    return next(found, len(spans))

@@ -7,8 +7,8 @@ from cachediag.protocol import jsontext
 from cachediag.protocol.jsontext import Span
 from cachediag.rules.engine.edits import Edit
 from cachediag.rules.engine.made import Made, Sent
-from cachediag.rules.engine.places import Place, name_of
-from cachediag.rules.engine.texts import is_text, text_at, text_piece
+from cachediag.rules.engine.places import Place, items, name_of
+from cachediag.rules.engine.texts import is_text, text_at, text_pieces
 from cachediag.rules.pattern import compiled
 from cachediag.rules.rule import Rule
 
@@ -16,7 +16,8 @@ __all__ = ["sort_values"]
 
 # What marks an item of a numbered list belongs to its place, not to the item.
 _LINE = re.compile(r"(?:[ \t]*\d+[.)][ \t]+)?(?P<item>[^\n]+)")
-_ITEM = re.compile(r"[ \t]*(?P<item>[^,;|\n]*[^,;|\s])")
+# No white space is tried to begin with: a long run of it would be tried again at each place.
+_ITEM = re.compile(r"(?P<item>[^,;|\s](?:[^,;|\n]*[^,;|\s])?)")
 _BETWEEN = re.compile(rb"[ \t\r\n,]*")
 
 _Slot = tuple[str, Span]
@@ -35,8 +36,7 @@ def sort_values(sent: Sent, rule: Rule, place: Place) -> Iterator[Made]:
 def _by_name(body: bytes, place: Place) -> Iterator[Made]:
     if body[place.span.start : place.span.start + 1] != b"[":
         return
-    spans = jsontext.items(body, place.span)
-    tools = [Place("", span, place, index) for index, span in enumerate(spans)]
+    tools = [Place("", span, place, index) for index, span in enumerate(items(body, place))]
     yield from _made([(name_of(body, tool), tool.span) for tool in tools])
 
 
@@ -69,10 +69,12 @@ def _in_text(
     if not is_text(body, place):
         return
     text = text_at(body, place)
-    whole = [(0, len(text))]
+    whole, groups = [(0, len(text))], list[list[tuple[int, int]]]()
     for start, end in compiled(pattern).pieces(text) if pattern else whole:
-        found = [match.span("item") for match in item.finditer(text, start, end)]
-        yield from _made([(text[a:b], text_piece(body, place, a, b)) for a, b in found])
+        groups.append([match.span("item") for match in item.finditer(text, start, end)])
+    places = text_pieces(body, place, [each for group in groups for each in group])
+    for group in groups:
+        yield from _made([(text[a:b], at) for (a, b), at in zip(group, places, strict=False)])
 
 
 def _made(slots: Sequence[_Slot]) -> Iterator[Made]:

@@ -11,7 +11,9 @@ const SPACE = "\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u20
 const TAGGED = new RegExp(`^[${SPACE}]*<[A-Za-z]`);
 // What marks an item of a numbered list belongs to its place, not to the item.
 const LINE = /(?:[ \t]*\p{Nd}+[.)][ \t]+)?(?<item>[^\n]+)/dgu;
-const ITEM = new RegExp(`[ \\t]*(?<item>[^,;|\\n]*[^,;|${SPACE}])`, "dgu");
+// No white space is tried to begin with: a long run of it would be tried again at each place.
+const WORD = `[^,;|${SPACE}]`;
+const ITEM = new RegExp(`(?<item>${WORD}(?:[^,;|\\n]*${WORD})?)`, "dgu");
 
 // ---- who wrote what a rule is about to change
 
@@ -26,7 +28,7 @@ function mayTouch(rule, node) {
 
 function roleAt(node) {
   const message = within(node)[2];
-  return message ? stringOf(member(message, "role")) : "";
+  return message ? (message.role ??= stringOf(member(message, "role"))) : "";
 }
 
 /** Whether a text of a user message is what the client wrote around the user's own words. */
@@ -36,12 +38,11 @@ function isContext([, , message, content, block]) {
   const text = blockText(node);
   if (text === null) return false;
   if (TAGGED.test(text)) return true;
-  const before = message.up.items.slice(0, message.index);
-  return (
-    node.index !== undefined &&
-    !before.some((earlier) => roleAt(earlier) === "user") &&
-    node.up.items.some((other) => other.index > node.index && blockText(other) !== null)
-  );
+  if (node.index === undefined) return false;
+  const talk = message.up;
+  talk.firstOfUser ??= talk.items.find((each) => roleAt(each) === "user").index;
+  node.up.lastText ??= node.up.items.findLast((each) => blockText(each) !== null).index;
+  return message.index === talk.firstOfUser && node.index < node.up.lastText;
 }
 
 // ---- the first values that were seen, by conversation
@@ -107,8 +108,9 @@ function* pinText(sent, rule, node) {
 
 function* keepInline(sent, rule, node) {
   const role = member(node, "role");
-  const before = node.up?.kind === "array" ? node.up.items.slice(0, node.index) : [];
-  if (role && roleAt(node) === "system" && before.some((each) => roleAt(each) !== "system")) {
+  if (!role || node.up.kind !== "array" || roleAt(node) !== "system") return;
+  node.up.firstOther ??= node.up.items.findIndex((each) => roleAt(each) !== "system");
+  if (node.up.firstOther >= 0 && node.up.firstOther < node.index) {
     yield { edits: [{ start: role.start, end: role.end, pieces: ['"user"'] }] };
   }
 }
@@ -150,14 +152,15 @@ function* sortKeys(node) {
 function* sortText(node, match, item) {
   if (node.kind !== "string") return;
   const text = valueOf(node);
-  for (const [start, end] of match ? marked(match, text) : [[0, text.length]]) {
-    const found = [...text.slice(start, end).matchAll(item)].map((hit) => hit.indices.groups.item);
-    yield* sorted(
-      found.map(([from, to]) => [
-        text.slice(start + from, start + to),
-        textPiece(node, start + from, start + to),
-      ]),
-    );
+  const places = match ? marked(match, text) : [[0, text.length]];
+  const groups = places.map(([start, end]) =>
+    Array.from(text.slice(start, end).matchAll(item), (hit) =>
+      hit.indices.groups.item.map((unit) => start + unit),
+    ),
+  );
+  const spans = textPieces(node, groups.flat());
+  for (const group of groups) {
+    yield* sorted(group.map(([from, to]) => [text.slice(from, to), spans.next().value]));
   }
 }
 
@@ -193,7 +196,12 @@ const ACTIONS = {
 
 // ---- the end of the newest message, where what was moved out of the prefix is put
 
-function newest({ root, protocol }) {
+function newest(sent) {
+  if (!("newest" in sent)) sent.newest = newestOf(sent);
+  return sent.newest;
+}
+
+function newestOf({ root, protocol }) {
   const talk = member(root, protocol === "responses" ? "input" : "messages");
   if (!talk) return undefined;
   if (talk.kind !== "array") return protocol === "responses" ? talk : undefined;
@@ -232,12 +240,13 @@ function put(position, ...added) {
 // ---- the commas that go with values that were dropped
 
 function gapEdits(text, dropped) {
+  const gone = new Set(dropped);
   return [...new Set(dropped.map((node) => node.up))].flatMap((outer) => {
     const values = outer.kind === "array" ? outer.items : outer.members;
-    const kept = values.findIndex((value) => !dropped.includes(value));
+    const kept = values.findIndex((value) => !gone.has(value));
     const firstKept = kept < 0 ? values.length : kept;
     return values.flatMap((value, number) =>
-      dropped.includes(value) ? gaps(text, outer, values, number, firstKept) : [],
+      gone.has(value) ? gaps(text, outer, values, number, firstKept) : [],
     );
   });
 }
@@ -256,46 +265,6 @@ function gaps(text, outer, values, number, firstKept) {
   return edits;
 }
 
-// ---- changes, and the text that they make
-
-function meet(one, other) {
-  if (one.start === one.end || other.start === other.end) {
-    const [point, around] = one.start === one.end ? [one, other] : [other, one];
-    return around.start < point.start && point.start < around.end && !around.isSlot;
-  }
-  if (one.end <= other.start || other.end <= one.start) return false;
-  return !(holds(one, other) || holds(other, one));
-}
-
-function holds(outer, inner) {
-  const inside = outer.start <= inner.start && inner.end <= outer.end;
-  const same = outer.start === inner.start && outer.end === inner.end;
-  return Boolean(outer.isSlot) && inside && !same;
-}
-
-function addEdits(edits, added) {
-  if (added.some((one) => edits.some((other) => meet(one, other)))) return false;
-  edits.push(...added);
-  return true;
-}
-
-function written(text, span, edits) {
-  let position = span.start;
-  let made = "";
-  for (const edit of edits) {
-    const isInside = span.start <= edit.start && edit.end <= span.end;
-    // What was moved is not moved, or taken away, once more.
-    const isItself = edit.start === span.start && edit.end === span.end;
-    if (!isInside || isItself || edit.start < position) continue;
-    made += text.slice(position, edit.start);
-    for (const piece of edit.pieces) {
-      made += typeof piece === "string" ? piece : written(text, piece, edits);
-    }
-    position = edit.end;
-  }
-  return made + text.slice(position, span.end);
-}
-
 /**
  * Apply rules to a request's JSON text.
  *
@@ -304,21 +273,20 @@ function written(text, span, edits) {
  */
 function applyRules(text, protocol, rules, pins) {
   const sent = { root: parsePlaces(text), protocol, pins };
-  const edits = [];
+  const edits = new Edits();
   const dropped = [];
   const moved = [];
   for (const rule of rules.filter((each) => each.protocol === protocol)) {
     for (const node of places(sent.root, rule.steps)) {
       if (!mayTouch(rule, node)) continue;
       for (const made of ACTIONS[rule.action](sent, rule, node)) {
-        if (!addEdits(edits, made.edits)) continue;
+        if (!edits.add(made.edits)) continue;
         if (made.dropped) dropped.push(node);
         if (made.moved) moved.push(made.moved);
       }
     }
   }
-  addEdits(edits, gapEdits(text, dropped));
-  addEdits(edits, tailEdits(sent, moved));
-  edits.sort((a, b) => a.start - b.start || b.end - a.end);
-  return edits.length ? written(text, { start: 0, end: text.length }, edits) : text;
+  edits.add(gapEdits(text, dropped));
+  edits.add(tailEdits(sent, moved));
+  return edits.text(text);
 }

@@ -118,15 +118,29 @@ function offsetIn(literal, units) {
   if (!literal.includes("\\")) return units;
   let at = 0;
   for (let unit = 0; unit < units; unit += 1) {
-    at += literal[at] !== "\\" ? 1 : literal[at + 1] === "u" ? 6 : 2;
+    at += escapeAt(literal, at);
   }
   return at;
 }
 
-function textPiece(node, start, end) {
-  const inside = node.text.slice(node.start + 1, node.end - 1);
+/** How much of a literal one code unit of its text takes. */
+function escapeAt(literal, at) {
+  if (literal[at] !== "\\") return 1;
+  return literal[at + 1] === "u" ? 6 : 2;
+}
+
+/** Where pieces of a text stand: for each, in order, the code units before it and its end. */
+function* textPieces(node, found) {
   const first = node.start + 1;
-  return { start: first + offsetIn(inside, start), end: first + offsetIn(inside, end) };
+  const inside = node.text.slice(first, node.end - 1);
+  const isPlain = !inside.includes("\\");
+  let [at, unit] = [first, 0];
+  const offset = (units) => {
+    if (isPlain) return first + units;
+    for (; unit < units; unit += 1) at += escapeAt(node.text, at);
+    return at;
+  };
+  for (const [from, to] of found) yield { start: offset(from), end: offset(to) };
 }
 
 const expressions = new Map();
@@ -175,7 +189,7 @@ function* pieces(node, match) {
     yield [text, { start: node.start + 1, end: node.end - 1 }];
     return;
   }
-  for (const [start, end] of marked(match, text)) {
-    yield [text.slice(start, end), textPiece(node, start, end)];
-  }
+  const found = marked(match, text);
+  const spans = textPieces(node, found);
+  for (const [start, end] of found) yield [text.slice(start, end), spans.next().value];
 }
