@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "cachediag"
 
-LEFT_OF_ALL = ("model", "errors", "heads", "findings", "collecting", "words", "unseen")
+LEFT_OF_ALL = ("model", "errors", "heads", "findings", "collecting", "extras", "words", "unseen")
 ROAD = (
     *("protocol", "session", "capture", "render", "tokens", "compare", "analysis", "rules"),
     *("backends", "fix", "verify", "lint", "simulate", "batch", "report", "demo", "cli"),

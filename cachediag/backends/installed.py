@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from cachediag import __version__
+from cachediag import __version__, extras
 from cachediag.backends.sandbox import install
 from cachediag.errors import CachediagError
 from cachediag.tokens.tokenizers import TOKENIZERS, tokenizer
@@ -26,10 +26,10 @@ _PACKAGES: tuple[tuple[str, Need, str, str], ...] = (
         "tokenizers",
         "optional",
         "rare tokenizer.json files",
-        "pip install 'cachediag[tokenizers]'",
+        extras.install("tokenizers"),
     ),
-    ("mlx", "optional", "a backend in this environment", "pip install 'cachediag[mlx]'"),
-    ("mlx-lm", "optional", "a backend in this environment", "pip install 'cachediag[mlx]'"),
+    ("mlx", "optional", "a backend in this environment", extras.install("mlx")),
+    ("mlx-lm", "optional", "a backend in this environment", extras.install("mlx")),
     ("vllm-mlx", "optional", "a backend in this environment", "pip install vllm-mlx"),
 )
 _PROGRAMS: tuple[tuple[str, str, str], ...] = (

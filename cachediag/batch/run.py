@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 
 from cachediag.batch import forking
-from cachediag.batch.extra import has, need
 from cachediag.batch.model import Named, Outcome, Settings
 from cachediag.batch.one import analyse_one
 from cachediag.collecting import collect_seldom
+from cachediag.extras import has, need
 
 __all__ = ["analyse_all", "default_workers"]
 
@@ -53,7 +53,7 @@ def analyse_all(
             told(outcome)
             yield outcome
         return
-    need("distributed", f"--workers {workers}" if cluster is None else f"--dask {cluster}")
+    need("distributed", "fleet", f"--workers {workers}" if cluster is None else f"--dask {cluster}")
     if cluster is None:
         forking.start()
     from cachediag.batch.workers import joined, local, outcomes

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from cachediag.batch.extra import need
 from cachediag.batch.folders import SUFFIXES
 from cachediag.batch.model import Named
 from cachediag.errors import CachediagError, InputError, UsageError
+from cachediag.extras import need
 
 __all__ = ["at_hand", "found"]
 
@@ -37,7 +37,7 @@ def found(address: str) -> tuple[list[Named], int]:
         UsageError: fsspec is missing, or the store's own package, or nothing matches.
         InputError: the store cannot be listed, or the folder holds no session.
     """
-    need("fsspec", _label(address))
+    need("fsspec", "fleet", _label(address))
     with _explained(address, "listed"):
         store, path = _opened(address)
         if address.partition("://")[0] in _WEB:
@@ -77,7 +77,7 @@ def at_hand(named: Named, scratch: Path | None = None) -> Iterator[Path]:
     if not named.is_remote:
         yield Path(named.address)
         return
-    need("fsspec", named.label)
+    need("fsspec", "fleet", named.label)
     # Nobody else may look into such a directory.
     with tempfile.TemporaryDirectory(prefix="cachediag-", dir=scratch) as directory:
         path = Path(directory, "session")

@@ -9,10 +9,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from cachediag.batch.extra import need
 from cachediag.batch.model import Counted, Outcome, Table
 from cachediag.batch.rows import schema
 from cachediag.errors import UsageError
+from cachediag.extras import need
 
 __all__ = ["GROUP_ROWS", "PART_ROWS", "RowFile"]
 
@@ -41,7 +41,7 @@ class RowFile:
     def __init__(
         self, path: Path, *, group_rows: int = GROUP_ROWS, part_rows: int = PART_ROWS
     ) -> None:
-        need("pyarrow", f"-o {path}")
+        need("pyarrow", "fleet", f"-o {path}")
         self._path = path
         self._is_file = path.suffix.lower() in _SUFFIXES
         self._group_rows, self._part_rows = group_rows, part_rows

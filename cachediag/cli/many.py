@@ -174,13 +174,13 @@ def report(
 
 
 def _workers(given: int | None, cluster: str | None) -> int:
-    from cachediag.batch.extra import INSTALL, has
     from cachediag.batch.run import default_workers
+    from cachediag.extras import has, install
 
     if given is not None or cluster is not None:
         return given or 1
     if not has("distributed"):
-        err().print(f"note: with one process, for Dask is not installed: {INSTALL}")
+        err().print(f"note: with one process, for Dask is not installed: {install('fleet')}")
     return default_workers()
 
 

@@ -7,6 +7,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from cachediag.extras import install
 from cachediag.lint.checks.changing import Change
 from cachediag.lint.grammar.changed import Compiled, compiled
 from cachediag.lint.grammar.child import Result
@@ -48,7 +49,7 @@ class CostsReport:
             yield from self._engine(engine, options)
         for missing in self.costs.missing:
             yield Text()
-            yield line((f"{missing} is not installed: pip install 'cachediag[grammar]'", DIM))
+            yield line((f"{missing} is not installed: {install('grammar')}", DIM))
 
     def _engine(self, engine: EngineCosts, options: ConsoleOptions) -> Iterator[RenderableType]:
         if engine.groups:

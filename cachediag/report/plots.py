@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachediag.errors import UsageError
+from cachediag.extras import need
 from cachediag.fix.files import write_private
 from cachediag.report.safe import printable
 from cachediag.report.simulate import labels
@@ -75,13 +76,10 @@ def plot_sweep(made: Sweep, path: Path) -> None:
 
 
 def _figure(width: float, height: float, axes: int = 1) -> "tuple[Figure, Sequence[Axes]]":
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UsageError(
-            "plots need matplotlib", where="--plot", remedy="pip install 'cachediag[plot]'"
-        ) from None
+    need("matplotlib", "plot", "--plot")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, [figure.add_subplot(1, axes, number + 1) for number in range(axes)]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cachediag.batch import extra, run
+from cachediag import extras
+from cachediag.batch import run
 from cachediag.batch.model import Counted, Failed, Named, Outcome, Settings
 from cachediag.batch.run import analyse_all, default_workers
 from cachediag.errors import UsageError
@@ -30,7 +31,7 @@ def test_one_session_needs_one_process(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_without_dask_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extra, "has", lambda _: False)
+    monkeypatch.setattr(extras, "has", lambda _: False)
     monkeypatch.setattr(run, "has", lambda _: False)
     sessions = stored(tmp_path, 2)
     assert default_workers() == 1

@@ -9,7 +9,8 @@ import fsspec
 import pytest
 from fsspec.registry import _registry
 
-from cachediag.batch import extra, stores
+from cachediag import extras
+from cachediag.batch import stores
 from cachediag.batch.model import Named
 from cachediag.batch.stores import at_hand, found
 from cachediag.errors import InputError, UsageError
@@ -116,7 +117,7 @@ def test_an_address_of_no_kind() -> None:
 
 
 def test_without_fsspec_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extra, "has", lambda _: False)
+    monkeypatch.setattr(extras, "has", lambda _: False)
     with pytest.raises(UsageError, match="needs fsspec, which is not installed") as raised:
         found("s3://agents/a.cachediag")
     assert raised.value.remedy == "Install it: pip install 'cachediag[fleet]'"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cachediag.batch import extra
+from cachediag import extras
 from cachediag.batch.model import Counted, Failed
 from cachediag.batch.rows import COLUMNS, schema
 from cachediag.batch.writing import RowFile
@@ -137,7 +137,7 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
 def test_without_pyarrow_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extra, "has", lambda _: False)
+    monkeypatch.setattr(extras, "has", lambda _: False)
     with pytest.raises(UsageError, match="needs pyarrow, which is not installed") as raised:
         RowFile(tmp_path / "a.parquet")
     assert raised.value.remedy == "Install it: pip install 'cachediag[fleet]'"

@@ -12,7 +12,8 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from cachediag.batch import extra, run
+from cachediag import extras
+from cachediag.batch import run
 from tests.batch.material import folder_of_bodies, store
 from tests.cli.running import ran
 
@@ -131,7 +132,7 @@ def test_what_cannot_be_is_said_in_one_line(
 def test_without_the_extra_several_sessions_are_analysed_by_one_process(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extra, "has", lambda _: False)
+    monkeypatch.setattr(extras, "has", lambda _: False)
     monkeypatch.setattr(run, "has", lambda _: False)
     done = ran(capsys, "analyze", "runs", *BY)
     assert done.code == 0
@@ -142,7 +143,11 @@ def test_without_the_extra_several_sessions_are_analysed_by_one_process(
     for words in (("--workers", "2"), ("-o", "rows.parquet"), ("s3://agents/a",)):
         done = ran(capsys, "analyze", "runs", *words, *BY)
         assert (done.code, done.out) == (2, "")
-        assert done.err.splitlines()[-1].split() == ["Install", "it:", *extra.INSTALL.split()]
+        assert done.err.splitlines()[-1].split() == [
+            "Install",
+            "it:",
+            *extras.install("fleet").split(),
+        ]
 
 
 def test_what_is_passed_over_is_counted(capsys: pytest.CaptureFixture[str], runs: Path) -> None:

@@ -67,7 +67,8 @@ def test_matplotlib_is_asked_for_where_it_is_missing(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(UsageError) as raised:
         check(tmp_path / "a.png")
-    assert raised.value.remedy == "pip install 'cachediag[plot]'"
+    assert str(raised.value).startswith("--plot: needs matplotlib, which is not installed")
+    assert raised.value.remedy == "Install it: pip install 'cachediag[plot]'"
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any, Final, Literal, Self
 
 from cachediag.errors import UsageError
+from cachediag.extras import install
 from cachediag.lint.grammar.engine import ENGINES
 from cachediag.model import Json
 
@@ -145,7 +146,7 @@ class Child:
             first = str(failed).splitlines()[0]
             raise UsageError(
                 f"{self.engine} is installed and cannot be loaded: {first}",
-                remedy="Install it with what it needs: pip install 'cachediag[grammar]'.",
+                remedy=f"Install it with what it needs: {install('grammar')}.",
             )
         self.load_seconds = time.monotonic() - begun
         self._base = _memory(process.pid)

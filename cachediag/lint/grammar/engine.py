@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Final, Protocol
 
 from cachediag.errors import UsageError
+from cachediag.extras import install
 from cachediag.model import Json
 from cachediag.tokens.tokenizers import Tokenizer
 
@@ -90,7 +91,7 @@ def installed() -> tuple[dict[str, str], tuple[str, ...]]:
     if not found:
         raise UsageError(
             "measuring what grammars cost needs xgrammar or llguidance, and neither is installed",
-            remedy="pip install 'cachediag[grammar]'",
+            remedy=install("grammar"),
         )
     return found, tuple(name for name in ENGINES if name not in found)
 
