@@ -1,20 +1,16 @@
 """Asking a server harmlessly: GET, no credentials, no proxy, no redirect, and not for long."""
 
 import ipaddress
-import json
 import socket
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from cachediag import __version__
 from cachediag.model import Json
-
-if TYPE_CHECKING:
-    from urllib.request import OpenerDirector
+from cachediag.protocol import bounded
 
 __all__ = ["Response", "get", "get_all", "is_near"]
 
@@ -40,20 +36,9 @@ class Response:
     def json(self) -> Json:
         """The body's JSON; None where it is none, or the status is not 200."""
         try:
-            return json.loads(self.body) if self.status == 200 else None
-        except (ValueError, RecursionError):
+            return bounded.loads(self.text)
+        except ValueError:
             return None
-
-
-@cache
-def _opener() -> "OpenerDirector":
-    from urllib.request import HTTPRedirectHandler, ProxyHandler, build_opener
-
-    class NoRedirect(HTTPRedirectHandler):
-        def redirect_request(self, *_args: Any, **_kwargs: Any) -> None:
-            return None
-
-    return build_opener(ProxyHandler({}), NoRedirect)
 
 
 def get(base_url: str, path: str, *, timeout: float = 2.0) -> Response | None:
@@ -62,26 +47,27 @@ def get(base_url: str, path: str, *, timeout: float = 2.0) -> Response | None:
     Args:
         base_url: the server's, without a path of the API.
         path: of the document, with its leading slash.
-        timeout: seconds that the connection and each read may take.
+        timeout: seconds for all of it.
 
     Returns:
-        What it answered, whatever the status; None where nothing came.
+        What it answered, whatever the status; None where nothing came, or not all in time. No more
+        than the first 4 MiB are read.
     """
     # Commands that only read what a session says of its backend need no HTTP client.
     from http.client import HTTPException
-    from urllib.error import HTTPError
-    from urllib.request import Request
 
-    url = base_url.rstrip("/") + path
+    from cachediag.backends.connecting import connected
+
     try:
-        if urlsplit(url).scheme not in ("http", "https"):
+        url = urlsplit(base_url.rstrip("/") + path)
+        if url.scheme not in ("http", "https"):
             return None
-        request = Request(url, headers=_HEADERS)  # noqa: S310 - checked
-        with _opener().open(request, timeout=timeout) as answer:
-            return _response(answer.status, answer.headers, answer.read(_MOST_BYTES))
-    except HTTPError as error:
-        with error:
-            return _response(error.code, error.headers, b"")
+        with connected(base_url, timeout=timeout, within=timeout) as connection:
+            connection.request("GET", url._replace(scheme="", netloc="").geturl(), headers=_HEADERS)
+            answer = connection.getresponse()
+            is_success = 200 <= answer.status < 300
+            body = answer.read(_MOST_BYTES) if is_success else b""
+            return _response(answer.status, answer.headers, body)
     except (OSError, HTTPException, ValueError):
         return None
 

@@ -6,11 +6,13 @@ Format: https://prometheus.io/docs/instrumenting/exposition_formats/
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
+from math import isfinite
 
 __all__ = ["label", "read_metrics", "risen", "rises"]
 
 _SAMPLE = re.compile(
-    r"^([A-Za-z_:][\w:]*)(?:\{([^\n]*)\})?[ \t]+([-+]?(?:\d[\d.eE+-]*|\.\d+|NaN|[Ii]nf))",
+    r"^([A-Za-z_:][\w:]*)(?:\{([^\n]*)\})?[ \t]+"
+    r"([-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|NaN|[Ii]nf))(?=[ \t\r]|$)",
     re.MULTILINE,
 )
 
@@ -33,14 +35,14 @@ def label(text: str, metric: str, name: str) -> str | None:
 
 
 def risen(before: Mapping[str, float], after: Mapping[str, float], name: str) -> int | None:
-    """How much a counter rose; None where it is not there, or was set back between.
+    """How much a counter rose; None where it is not there, is no number, or was set back between.
 
     A counter that appears only with its first event counts from zero.
     """
     if name not in after:
         return None
     rise = after[name] - before.get(name, 0.0)
-    return round(rise) if rise >= 0 else None
+    return round(rise) if isfinite(rise) and rise >= 0 else None
 
 
 def rises(before: str, after: str) -> Callable[[str], int | None]:

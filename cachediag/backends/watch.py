@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from cachediag.backends.asking import Response, get
 from cachediag.backends.kinds import PROBES, Reading, Recognised
 from cachediag.model import Endpoint
 
 __all__ = ["Watch", "begin", "readings"]
+
+_MOST_LOGGED: Final = 16 << 20
+"""Bytes of a log that are looked at for one request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ def readings(
     if watch.log is not None and watch.log.exists():
         with watch.log.open("rb") as log:
             log.seek(watch.logged)
-            found.append(probe.read_log(log.read().decode("utf-8", "replace")))
+            found.append(probe.read_log(log.read(_MOST_LOGGED).decode("utf-8", "replace")))
     if probe.counters is not None and watch.counters is not None:
         after = get(watch.base_url, probe.counters)
         found.append(None if after is None else probe.read_counters(watch.counters, after))

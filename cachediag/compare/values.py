@@ -10,7 +10,7 @@ from cachediag.compare.comparison import Change, Keys
 from cachediag.compare.detectors import unicode_form, white_space
 from cachediag.compare.text import hunks
 from cachediag.model import Block, Json
-from cachediag.protocol import jsontext
+from cachediag.protocol import bounded, jsontext
 
 if TYPE_CHECKING:
     from deepdiff.model import DiffLevel
@@ -69,7 +69,7 @@ def _as_json(text: str) -> Json:
     if text[:1] not in ("{", "["):
         return None
     try:
-        return jsontext.loads(text)
+        return bounded.loads(text)
     except ValueError:
         return None
 

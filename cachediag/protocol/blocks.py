@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from cachediag.errors import InputError
 from cachediag.model import Block, Json, Marker
-from cachediag.protocol import jsontext
+from cachediag.protocol import bounded, jsontext
 from cachediag.protocol.jsontext import Span
 
 __all__ = [
@@ -92,7 +92,7 @@ def block(
             these fields by name, so the order in which they were sent never reaches the prompt.
         keep_order: leave the keys as sent; for objects that a template prints as they are.
     """
-    value = jsontext.decode_flat(where.raw)
+    value = bounded.decode(where.raw)
     is_string = isinstance(value, str)
     marker = None
     if is_string:
@@ -153,7 +153,7 @@ def _marker(value: Json) -> Marker | None:
 
 def word(fields: Mapping[str, Place], name: str, default: str) -> str:
     """What an object says under a name that decides how it is read, such as `role`."""
-    return str(jsontext.decode_flat(fields[name].raw)) if name in fields else default
+    return str(bounded.decode(fields[name].raw)) if name in fields else default
 
 
 def blocks_of_list(where: Place, *, kind: str | None = None) -> Iterator[Block]:

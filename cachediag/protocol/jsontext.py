@@ -7,7 +7,7 @@ clients do send (lone surrogates, `NaN`), so the standard library stands behind 
 import json
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,26 +15,20 @@ from cachediag.errors import InputError
 from cachediag.model import Json
 
 __all__ = [
-    "MOST_LEVELS",
     "Span",
     "check",
     "decode",
-    "decode_flat",
     "encode",
     "find",
     "items",
-    "loads",
     "members",
     "members_from",
     "path_at",
     "spelled",
     "step",
+    "too_deep",
     "whole",
 ]
-
-MOST_LEVELS: Final = 128
-"""How deeply the values of a request may be nested: as deeply as most parsers take it, and far less
-than the walks through a value, which call themselves, can go down."""
 
 _WHITE = re.compile(rb"[ \t\r\n]*")
 _KEY = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
@@ -98,7 +92,7 @@ def _decode_standard(raw: bytes) -> Json:
             f"not UTF-8 text (byte {error.start})", remedy="Give a JSON body in UTF-8."
         ) from None
     except RecursionError:
-        raise _too_deep() from None
+        raise too_deep() from None
     except ValueError as error:
         # Python decodes integers of up to 4,300 digits.
         raise InputError(
@@ -107,49 +101,9 @@ def _decode_standard(raw: bytes) -> Json:
         ) from None
 
 
-def _too_deep() -> InputError:
+def too_deep() -> InputError:
+    """The error for JSON that is nested deeper than can be read."""
     return InputError("JSON is nested too deeply", remedy="Give a real request body.")
-
-
-def decode_flat(raw: bytes) -> Json:
-    """Decode one JSON value that is not nested deeper than `MOST_LEVELS`.
-
-    Raises:
-        InputError: it is, or it is not JSON.
-    """
-    value = decode(raw)
-    if raw.count(b"{") + raw.count(b"[") > MOST_LEVELS and _is_deep(value):
-        raise _too_deep()
-    return value
-
-
-def loads(text: str) -> Json:
-    """Decode JSON that stands in a text, such as a call's arguments.
-
-    Raises:
-        ValueError: it is not JSON, or nested deeper than `MOST_LEVELS`.
-    """
-    try:
-        value = json.loads(text)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    if text.count("{") + text.count("[") > MOST_LEVELS and _is_deep(value):
-        raise ValueError("nested too deeply")
-    return value
-
-
-def _is_deep(value: Json) -> bool:
-    """Whether a value is nested deeper than `MOST_LEVELS`; walks it level by level."""
-    level, depth = [value], 0
-    while level and depth <= MOST_LEVELS:
-        holders = [each for each in level if isinstance(each, dict | list)]
-        level = [
-            inner
-            for holder in holders
-            for inner in (holder.values() if isinstance(holder, dict) else holder)
-        ]
-        depth += bool(holders)
-    return depth > MOST_LEVELS
 
 
 def _is_cut(raw: bytes) -> bool:

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from cachediag.errors import InputError
 from cachediag.model import Block, Endpoint, Part, Prompt, Run, Section
-from cachediag.protocol import chat, jsontext, messages, responses
+from cachediag.protocol import bounded, chat, jsontext, messages, responses
 from cachediag.protocol.blocks import Place, top_level
 from cachediag.protocol.endpoint import endpoint_of_body
 from cachediag.protocol.fields import Field
@@ -70,7 +70,7 @@ class Parser:
                 "/v1/responses.",
             )
         params = {
-            name: jsontext.encode(jsontext.decode_flat(body[at.start : at.end]))
+            name: jsontext.encode(bounded.decode(body[at.start : at.end]))
             for name, at in top.items()
             if name not in names
         }

@@ -12,7 +12,7 @@ import msgspec
 
 from cachediag.model import Endpoint, Json, Usage
 
-__all__ = ["ResponseFacts", "events", "has_token", "read_response"]
+__all__ = ["ResponseFacts", "count", "events", "has_token", "read_response"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,33 +110,34 @@ def _holders(endpoint: Endpoint, event: Json) -> Iterator[dict[str, Json]]:
 
 def _messages_usage(counts: dict[str, Json]) -> Usage:
     return Usage(
-        input_tokens=_count(counts, "input_tokens"),
-        cache_read=_count(counts, "cache_read_input_tokens"),
-        cache_creation=_count(counts, "cache_creation_input_tokens"),
-        output_tokens=_count(counts, "output_tokens"),
+        input_tokens=count(counts, "input_tokens"),
+        cache_read=count(counts, "cache_read_input_tokens"),
+        cache_creation=count(counts, "cache_creation_input_tokens"),
+        output_tokens=count(counts, "output_tokens"),
     )
 
 
 def _chat_usage(counts: dict[str, Json]) -> Usage:
     return Usage(
-        input_tokens=_count(counts, "prompt_tokens"),
-        cache_read=_count(counts.get("prompt_tokens_details"), "cached_tokens"),
-        output_tokens=_count(counts, "completion_tokens"),
+        input_tokens=count(counts, "prompt_tokens"),
+        cache_read=count(counts.get("prompt_tokens_details"), "cached_tokens"),
+        output_tokens=count(counts, "completion_tokens"),
     )
 
 
 def _responses_usage(counts: dict[str, Json]) -> Usage:
     return Usage(
-        input_tokens=_count(counts, "input_tokens"),
-        cache_read=_count(counts.get("input_tokens_details"), "cached_tokens"),
-        output_tokens=_count(counts, "output_tokens"),
+        input_tokens=count(counts, "input_tokens"),
+        cache_read=count(counts.get("input_tokens_details"), "cached_tokens"),
+        output_tokens=count(counts, "output_tokens"),
     )
 
 
 _USAGE = {"messages": _messages_usage, "chat": _chat_usage, "responses": _responses_usage}
 
 
-def _count(counts: Json, name: str) -> int | None:
+def count(counts: Json, name: str) -> int | None:
+    """A count that a response gives; None where it gives none, or no whole number of things."""
     value = counts.get(name) if isinstance(counts, dict) else None
     return value if type(value) is int and value >= 0 else None
 

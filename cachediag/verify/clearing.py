@@ -1,13 +1,16 @@
 """Emptying a server's caches between two runs."""
 
 import http.client
-import json
 from collections.abc import Mapping
 from urllib.parse import urlsplit
+
+from cachediag.backends.connecting import connected
+from cachediag.protocol import bounded
 
 __all__ = ["cleared"]
 
 _TIMEOUT = 60.0
+_MOST_BYTES = 1 << 16
 
 
 def cleared(base_url: str, headers: Mapping[str, str] | None = None) -> bool:
@@ -20,18 +23,13 @@ def cleared(base_url: str, headers: Mapping[str, str] | None = None) -> bool:
     Returns:
         Whether the server said that it did; other servers know no such request.
     """
-    parts = urlsplit(base_url)
-    secure = parts.scheme == "https"
-    kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-    connection = kind(parts.hostname or "", parts.port, timeout=_TIMEOUT)
+    path = urlsplit(base_url).path.rstrip("/")
     try:
-        connection.request(
-            "DELETE", f"{parts.path.rstrip('/')}/v1/cache", headers=dict(headers or {})
-        )
-        response = connection.getresponse()
-        told = json.loads(response.read()) if response.status == 200 else None
+        with connected(base_url, timeout=_TIMEOUT, within=_TIMEOUT) as connection:
+            connection.request("DELETE", f"{path}/v1/cache", headers=dict(headers or {}))
+            response = connection.getresponse()
+            said = response.read(_MOST_BYTES) if response.status == 200 else b""
+        told = bounded.loads(said.decode("utf-8", "replace"))
     except (OSError, http.client.HTTPException, ValueError):
         return False
-    finally:
-        connection.close()
     return isinstance(told, dict) and told.get("status") == "cleared"

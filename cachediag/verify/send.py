@@ -1,12 +1,12 @@
 """One request to a live backend, and when its answer came."""
 
 import http.client
-import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from cachediag.backends.connecting import connected
 from cachediag.errors import UpstreamError
 from cachediag.model import Endpoint
 from cachediag.protocol.response import has_token
@@ -14,6 +14,9 @@ from cachediag.protocol.response import has_token
 __all__ = ["Answer", "RefusedError", "UnfinishedError", "send"]
 
 _SAID = 300
+_MOST_BYTES = 64 << 20
+_LONGEST_LINE = 1 << 20
+"""Bytes of a stream without a line end, after which no token is looked for in them."""
 # What a client would send with it; credentials are the user's to give.
 _HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
@@ -86,7 +89,7 @@ def send(
         endpoint: tells a token from other events.
         headers: further headers, such as a credential.
         timeout: seconds without a byte.
-        deadline: seconds for the whole.
+        deadline: seconds for the whole; by default four times `timeout`.
 
     Raises:
         RefusedError: the answer is no success.
@@ -94,33 +97,26 @@ def send(
         UpstreamError: there is no answer.
     """
     parts = urlsplit(base_url)
-    secure = parts.scheme == "https"
-    kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-    limit = timeout if deadline is None else min(timeout, deadline)
-    connection = kind(parts.hostname or "", parts.port, timeout=limit)
     place = f"{parts.scheme}://{parts.netloc}{path.partition('?')[0]}"
+    within = 4 * timeout if deadline is None else deadline
     taking = _Taking(endpoint, time.perf_counter())
     try:
-        connection.request(
-            "POST", parts.path.rstrip("/") + path, body, {**_HEADERS, **(headers or {})}
-        )
-        # The connection gives it up where the server closes after the answer.
-        sock = connection.sock
-        response = connection.getresponse()
-        if response.status >= 300:
-            said = response.read(_SAID).decode("utf-8", "replace")
-            raise RefusedError(response.status, said, place)
-        return taking.all(response, sock, timeout, deadline)
+        with connected(base_url, timeout=timeout, within=within) as connection:
+            target = parts.path.rstrip("/") + path
+            connection.request("POST", target, body, {**_HEADERS, **(headers or {})})
+            response = connection.getresponse()
+            if response.status >= 300:
+                said = response.read(_SAID).decode("utf-8", "replace")
+                raise RefusedError(response.status, said, place)
+            return taking.all(response, place)
     except TimeoutError:
         raise UnfinishedError(taking.passed(), taking.first_token, place) from None
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, http.client.HTTPException, ValueError) as error:
         raise UpstreamError(
             f"no answer: {error or type(error).__name__}",
             where=f"{parts.scheme}://{parts.netloc}",
             remedy="See that the server runs, and give its address.",
         ) from error
-    finally:
-        connection.close()
 
 
 @dataclass(slots=True)
@@ -134,37 +130,32 @@ class _Taking:
     def passed(self) -> float:
         return time.perf_counter() - self.begun
 
-    def all(
-        self,
-        response: http.client.HTTPResponse,
-        sock: socket.socket,
-        timeout: float,
-        deadline: float | None,
-    ) -> Answer:
+    def all(self, response: http.client.HTTPResponse, place: str) -> Answer:
         """Read it to its end.
 
         Raises:
-            TimeoutError: it is not complete in time.
+            UpstreamError: it goes on for too long.
         """
         content_type = response.getheader("content-type")
         streamed = (content_type or "").startswith("text/event-stream")
         pieces: list[bytes] = []
         first_byte = None
-        waiting = b""
+        waiting, size = b"", 0
         while piece := response.read1(65536):
             first_byte = self.passed() if first_byte is None else first_byte
             pieces.append(piece)
-            if streamed and self.first_token is None:
-                waiting += piece
-                # An event may come in pieces.
-                whole, _, waiting = waiting.rpartition(b"\n\n")
-                if has_token(self.endpoint, whole + b"\n\n"):
+            size += len(piece)
+            if size > _MOST_BYTES:
+                raise UpstreamError(
+                    f"the answer is longer than {_MOST_BYTES >> 20} MiB",
+                    where=place,
+                    remedy="Give the address of a server of models.",
+                )
+            if streamed and self.first_token is None and len(waiting) < _LONGEST_LINE:
+                # A line may come in pieces.
+                whole, end, waiting = (waiting + piece).rpartition(b"\n")
+                if has_token(self.endpoint, whole + end):
                     self.first_token = self.passed()
-            if deadline is not None:
-                left = deadline - self.passed()
-                if left <= 0:
-                    raise TimeoutError
-                sock.settimeout(min(timeout, left))
         total = self.passed()
         return Answer(
             b"".join(pieces),

@@ -13,7 +13,8 @@ from cachediag.backends.kinds.probe import Plain, Reading, Recognised, Responses
 __all__ = ["PROBE"]
 
 _LOOKED_UP = re.compile(
-    r"Cache (?:hit: (?P<reused>\d+) reused, (?P<new>\d+) new|miss: full prefill of (?P<all>\d+))"
+    r"Cache (?:hit: (?P<reused>\d{1,15}) reused, (?P<new>\d{1,15}) new"
+    r"|miss: full prefill of (?P<all>\d{1,15})\b)"
 )
 
 

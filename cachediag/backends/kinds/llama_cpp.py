@@ -21,7 +21,7 @@ from cachediag.backends.kinds.probe import (
 )
 from cachediag.backends.metrics import rises
 from cachediag.model import Endpoint
-from cachediag.protocol.response import events
+from cachediag.protocol.response import count, events
 
 __all__ = ["PROBE"]
 
@@ -50,10 +50,9 @@ class _LlamaCpp(Plain):
         """The timings, which have both counts, or else the usage."""
         for event in events(content_type, body, _TIMINGS):
             timings = event.get("timings") if isinstance(event, dict) else None
-            if isinstance(timings, dict):
-                cached, prefilled = timings.get("cache_n"), timings.get("prompt_n")
-                if isinstance(cached, int) and isinstance(prefilled, int):
-                    return Reading(cached=cached, prefilled=prefilled, source="timings.cache_n")
+            cached, prefilled = count(timings, "cache_n"), count(timings, "prompt_n")
+            if cached is not None and prefilled is not None:
+                return Reading(cached=cached, prefilled=prefilled, source="timings.cache_n")
         return Plain.read_usage(self, recognised, endpoint, content_type, body)
 
     def read_counters(self, before: Response, after: Response) -> Reading | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from cachediag.backends.kinds.probe import Plain, Reading, Recognised
 from cachediag.model import Endpoint
-from cachediag.protocol.response import events
+from cachediag.protocol.response import count, events
 
 __all__ = ["PROBE"]
 
@@ -28,10 +28,8 @@ class _Mtplx(Plain):
         """Its own statistics, or else the usage."""
         for event in events(content_type, body, _STATS):
             stats = event.get("mtplx_stats") if isinstance(event, dict) else None
-            cached = stats.get("cached_tokens") if isinstance(stats, dict) else None
-            if isinstance(stats, dict) and isinstance(cached, int):
-                new = stats.get("new_prefill_tokens")
-                prefilled = new if isinstance(new, int) else None
+            cached, prefilled = count(stats, "cached_tokens"), count(stats, "new_prefill_tokens")
+            if cached is not None:
                 source = "mtplx_stats.cached_tokens"
                 return Reading(cached=cached, prefilled=prefilled, source=source)
         return Plain.read_usage(self, recognised, endpoint, content_type, body)

@@ -7,7 +7,6 @@ https://docs.ollama.com/api/anthropic-compatibility,
 https://docs.ollama.com/api/introduction (`prompt_eval_cached_count`)
 """
 
-import json
 import re
 from dataclasses import dataclass
 
@@ -21,6 +20,8 @@ from cachediag.backends.kinds.probe import (
     version,
 )
 from cachediag.model import Endpoint
+from cachediag.protocol import bounded
+from cachediag.protocol.response import count
 
 __all__ = ["PROBE"]
 
@@ -52,14 +53,13 @@ class _Ollama(Plain):
         if told is not None or not lines:
             return told
         try:
-            counts = json.loads(lines[-1])
+            counts = bounded.loads(lines[-1].decode("utf-8", "replace"))
         except ValueError:
             return None
-        counts = counts if isinstance(counts, dict) else {}
-        cached, prompt = (counts.get(f"prompt_eval_{name}count") for name in ("cached_", ""))
-        if not isinstance(cached, int):
+        cached, prompt = (count(counts, f"prompt_eval_{name}count") for name in ("cached_", ""))
+        if cached is None:
             return None
-        prefilled = prompt - cached if isinstance(prompt, int) and prompt >= cached else None
+        prefilled = prompt - cached if prompt is not None and prompt >= cached else None
         source = "prompt_eval_cached_count"
         return Reading(cached=cached, prefilled=prefilled, accounting="inclusive", source=source)
 

@@ -25,6 +25,7 @@ from cachediag.backends.kinds.probe import (
     version,
 )
 from cachediag.model import Endpoint, Json
+from cachediag.protocol.response import count
 
 __all__ = ["PROBE", "api_digest"]
 
@@ -47,8 +48,9 @@ _FRAMEWORKS = ("HTTPValidationError", "ValidationError")
 
 _LOOKED_UP = re.compile(
     r"System KV cache (?:"
-    r"(?P<hit>HIT)\b[^\n]*?reusing (?P<reused>\d+) tokens, prefilling (?P<new>\d+) new"
-    r"|MISS\b[^\n]*?will prefill (?P<system>\d+) system \+ (?P<suffix>\d+) suffix"
+    r"(?P<hit>HIT)\b[^\n]{0,400}?reusing (?P<reused>\d{1,15}) tokens, prefilling"
+    r" (?P<new>\d{1,15}) new"
+    r"|MISS\b[^\n]{0,400}?will prefill (?P<system>\d{1,15}) system \+ (?P<suffix>\d{1,15}) suffix"
     r")"
 )
 
@@ -150,10 +152,8 @@ def _counts(stats: Response) -> dict[str, int] | None:
     counts = stats.json
     for name in ("engine_cache", "system_kv_cache", "counters"):
         counts = counts.get(name) if isinstance(counts, dict) else None
-    if not isinstance(counts, dict):
-        return None
-    hits, misses = counts.get("hits"), counts.get("misses")
-    if not isinstance(hits, int) or not isinstance(misses, int):
+    hits, misses = count(counts, "hits"), count(counts, "misses")
+    if hits is None or misses is None:
         return None
     return {"hits": hits, "misses": misses}
 

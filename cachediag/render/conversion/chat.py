@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cachediag.model import Json, Part
-from cachediag.protocol import jsontext
+from cachediag.protocol import bounded, jsontext
 from cachediag.render.rendered import Piece
 from cachediag.render.turns import NO_PARAMETERS, Call, Tool, Turn, dumped, joined
 
@@ -110,7 +110,7 @@ def _loaded(value: Json) -> Json:
     if not isinstance(value, str):
         return value
     try:
-        return jsontext.loads(value)
+        return bounded.loads(value)
     except ValueError:
         return value
 
