@@ -1,14 +1,14 @@
 """`cachediag demo` as a user runs it."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.cli.running import bare
+
 SECONDS = 30
 """Twice what the demo may take, for machines that are busy with other tests."""
 
@@ -17,13 +17,7 @@ def run(*words: str, home: Path, cwd: Path, **env: str) -> "subprocess.Completed
     return subprocess.run(
         [sys.executable, "-m", "cachediag", *words],
         cwd=cwd,
-        env={
-            "PATH": os.environ["PATH"],
-            "PYTHONPATH": str(ROOT),
-            "PYTHONIOENCODING": "utf-8",
-            "CACHEDIAG_HOME": str(home),
-            **env,
-        },
+        env=bare(home) | env,
         capture_output=True,
         encoding="utf-8",
         timeout=SECONDS,

@@ -4,14 +4,12 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from cachediag.session import Session
-from tests.cli.running import ran
+from tests.cli.running import ROOT, bare, ran
 
-ROOT = Path(__file__).parents[2]
 MODELS = b'{"object":"list","data":[{"id":"m","owned_by":"llamacpp"}]}'
 CLIENT = """
 import json, os, time, urllib.request
@@ -34,16 +32,17 @@ def upstream(serve):
 
 @pytest.fixture
 def recorded(upstream, tmp_path, monkeypatch):
-    monkeypatch.setenv("CACHEDIAG_HOME", str(tmp_path / "home"))
+    home = tmp_path / "home"
+    monkeypatch.setenv("CACHEDIAG_HOME", str(home))
     path = tmp_path / "s.cachediag"
 
     def record(*options):
         named = options or ("--upstream", upstream.url)
         command = [sys.executable, "-m", "cachediag", "record", *named, "-o", path, "--"]
-        kept = ("PATH", "HOME", "CACHEDIAG_HOME", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL")
+        kept = ("HOME", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL")
         done = subprocess.run(
             [*command, sys.executable, "-c", CLIENT],
-            env={name: value for name, value in os.environ.items() if name in kept},
+            env=bare(home) | {name: os.environ[name] for name in kept if name in os.environ},
             cwd=ROOT,
             capture_output=True,
             text=True,

@@ -21,8 +21,8 @@ import trustme
 
 from cachediag.model import Usage
 from cachediag.session import Session
+from tests.cli.running import bare
 
-ROOT = Path(__file__).parents[2]
 KEY = "sk-ant-api03-planted-in-the-header"
 
 ANSWER = (
@@ -58,12 +58,7 @@ def client(script: str) -> list[str]:
 
 @pytest.fixture
 def environ(tmp_path) -> dict[str, str]:
-    return {
-        "PATH": os.environ["PATH"],
-        "PYTHONPATH": str(ROOT),
-        "PYTHONIOENCODING": "utf-8",
-        "CACHEDIAG_HOME": str(tmp_path / "home"),
-    }
+    return bare(tmp_path / "home")
 
 
 @pytest.fixture
@@ -393,6 +388,18 @@ def test_an_upstream_that_is_down_is_no_traceback(record):
     assert (done.returncode, done.stdout) == (0, "True\n")
     assert re.search(r"^  0  main .*! .*Connect call failed", done.stderr, re.MULTILINE)
     assert "Traceback" not in done.stderr
+    before, _, after = done.stderr.partition("  #  lane")
+    assert f"cachediag: nothing listens at {url} yet: start the server, or give" in before
+    assert re.search(r"^No request was answered: .*Connect call failed", after, re.MULTILINE)
+    assert "next   cachediag doctor --backend URL" in after
+    assert "broke a prefix" not in after
+
+
+def test_a_single_request_is_shown_and_not_compared(record, serve):
+    upstream = serve(lambda request, reply: reply.stream(ANSWER))
+    done = record("--upstream", upstream.url, "--", *client("message(0)"))
+    assert "nothing listens" not in done.stderr
+    assert done.stderr.endswith("\n\nnext   cachediag show   what was sent\n")
 
 
 def test_captured_text_does_not_act_on_the_terminal(record, upstream):

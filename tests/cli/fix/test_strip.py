@@ -16,9 +16,8 @@ from pathlib import Path
 import pytest
 
 from cachediag.session import Session
+from tests.cli.running import bare
 from tests.fix.material import TOML, body
-
-ROOT = Path(__file__).parents[3]
 
 CLIENT = """
 import os, sys, urllib.request
@@ -38,12 +37,7 @@ def client(script: str) -> list[str]:
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "rules.toml").write_text(TOML)
-    return {
-        "PATH": os.environ["PATH"],
-        "PYTHONPATH": str(ROOT),
-        "PYTHONIOENCODING": "utf-8",
-        "CACHEDIAG_HOME": str(tmp_path / "home"),
-    }
+    return bare(tmp_path / "home")
 
 
 @pytest.fixture
@@ -127,8 +121,19 @@ def test_a_client_s_requests_go_on_without_what_the_rules_name(run, upstream, tm
     assert re.fullmatch(rf"127\.0\.0\.1:\d+ → {re.escape(upstream.url)}", lines[1])
     assert lines[2:4] == ["", "2 of 2 requests changed by rules"]
     assert re.fullmatch(r"  strip-billing-header +2 requests +\d+ bytes", lines[4])
-    assert len(lines) == 5
+    command = f"cachediag verify --backend {upstream.url} --rules rules.toml"
+    assert lines[5:] == ["", f"next   {command}", "       what it is worth on the server"]
     assert list(tmp_path.glob("home/sessions/*")) == []
+
+
+def test_a_client_that_keeps_its_server_is_given_a_proxy(run, upstream, environ):
+    environ["ANTHROPIC_BASE_URL"] = upstream.url
+    words = ("fix", "strip", "--rules", "rules.toml", "--mode", "forward")
+    script = 'print(os.environ["ANTHROPIC_BASE_URL"], send(0).count(b"tick"))'
+    done = run(*words, *client(script))
+    assert (done.returncode, done.stdout) == (0, f"{upstream.url} 1\n")
+    assert upstream.bodies == [body(0, stripped=True)]
+    assert "1 of 1 request changed by rules" in done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
