@@ -6,6 +6,7 @@ Nothing is needed but nox and one Python of 3.11 or newer; `tests` runs on every
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import nox
 
@@ -42,7 +43,8 @@ def lint(session: nox.Session) -> None:
     session.install(".", *_group("lint"), *_group("live"), *_group("docs"))
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
-    session.run("mypy", "cachediag", "addons", "benchmarks", "fixtures", "tests", "noxfile.py")
+    checked = ("cachediag", "addons", "benchmarks", "fixtures", "peers", "tests", "noxfile.py")
+    session.run("mypy", *checked)
     session.run("mypy", "docs")
 
 
@@ -51,6 +53,18 @@ def tests(session: nox.Session) -> None:
     """Run the tests, which need no network, on each Python that is here."""
     session.install(".", *_group("test"))
     session.run("pytest", "tests", "--ignore=tests/live", *session.posargs)
+
+
+@nox.session(python=PYTHONS[0])
+def coverage(session: nox.Session) -> None:
+    """Run the tests, and fail where they reach less than 95 % of lines and branches."""
+    session.install(".", *_group("coverage"))
+    # Workers of workers would else write where they stand.
+    session.env["COVERAGE_FILE"] = str(Path.cwd() / ".coverage")
+    session.run("coverage", "erase")
+    session.run("coverage", "run", "-m", "pytest", "tests", "--ignore=tests/live", *session.posargs)
+    session.run("coverage", "combine")
+    session.run("coverage", "report", "--fail-under=95")
 
 
 @nox.session
@@ -84,3 +98,10 @@ def bench(session: nox.Session) -> None:
     """Measure the recorder, the session file and the start-up; writes bench.json."""
     session.install(".", *_group("test"), *_group("bench"))
     session.run("python", "-m", "benchmarks", *session.posargs)
+
+
+@nox.session
+def peers(session: nox.Session) -> None:
+    """Run other tools over the case collection, each as PyPI has it; writes peers.json."""
+    session.install(".")
+    session.run("python", "-m", "peers", *session.posargs)
