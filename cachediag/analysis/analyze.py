@@ -8,7 +8,6 @@ from cachediag.analysis.calibration import Calibration
 from cachediag.analysis.choice import Choice
 from cachediag.analysis.engines import CacheRequest
 from cachediag.analysis.engines.tree import PrefixTree
-from cachediag.analysis.hosted import with_blocks
 from cachediag.analysis.policy import policy_findings
 from cachediag.analysis.requests import Request, Walk
 from cachediag.analysis.seams import Earlier, Seam, mended_seam, prompt_seam, reply_seam
@@ -154,7 +153,7 @@ def _asked(
     if not choice.is_hosted:
         return asked
     factor = seen.calibration.factor(request.lane, info.model)
-    return with_blocks(asked, own.prompt, own.rendered, encoder, token_factor=factor)
+    return choice.places.with_blocks(asked, own.prompt, own.rendered, token_factor=factor)
 
 
 def _view(

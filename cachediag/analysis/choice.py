@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from cachediag.analysis.counting import counting
 from cachediag.analysis.engines import CacheModel, engine
+from cachediag.analysis.hosted import Places
 from cachediag.analysis.seams import KEEP_REPLIES
 from cachediag.analysis.serving import generated_text
 from cachediag.analysis.tokenview import Counter
@@ -29,6 +30,8 @@ class Choice:
     """What an analysis goes by."""
 
     counter: Counter
+    places: Places
+    """Finds the blocks that a hosted cache looks at."""
     template: Template
     engine: CacheModel
     """Holds what it was fed: a session is played to a new one."""
@@ -95,7 +98,8 @@ def choose(
     """
     by = counting(endpoint, profile_spec, model_spec, tokenizer_spec)
     played = engine_spec or default_engine(by.counter.profile.name)
-    return Choice(by.counter, by.template, engine(played), played, by.model)
+    places = Places(by.counter.encoder)
+    return Choice(by.counter, places, by.template, engine(played), played, by.model)
 
 
 def default_engine(profile_name: str) -> str:

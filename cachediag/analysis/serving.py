@@ -66,7 +66,7 @@ def cache_request(
         caches alone look at.
     """
     if tokens is None:
-        tokens = encoder.sequence(rendered.texts)
+        tokens = encoder.sequence(rendered.texts, rendered.talk)
     system_length, system_shared, system_key = _system(rendered, tokens, encoder)
     params = prompt.params
     return CacheRequest(
@@ -102,7 +102,7 @@ def _system(rendered: Rendered, tokens: TokenSequence, encoder: Encoder) -> tupl
     texts = list(rendered.texts[:number])
     if rest := rendered.prefix - rendered.starts[number]:
         texts.append(rendered.texts[number][:rest])
-    head = encoder.sequence(texts)
+    head = encoder.sequence(texts, rendered.talk)
     shared = head.shared(tokens)
     if shared < len(head):
         return 0, shared, b""

@@ -37,7 +37,7 @@ class Counter:
 
     def sequence(self, rendered: Rendered) -> TokenSequence:
         """The tokens of a rendered prompt."""
-        return self.encoder.sequence(rendered.texts)
+        return self.encoder.sequence(rendered.texts, rendered.talk)
 
     def tokens(self, prompt: Prompt) -> TokenSequence:
         """The tokens of a prompt."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from cachediag.compare.align import Pair, align, align_tools
 from cachediag.compare.comparison import Cause, Change, Entry, common_blocks, same
@@ -14,6 +15,7 @@ from cachediag.protocol import jsontext
 __all__ = ["Rest", "messages", "other_talk", "system", "tools"]
 
 _MOSTLY = 0.5
+_ROLE = attrgetter("role")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ def system(rest: Rest) -> list[Entry]:
 def _is_inline(prompt: Prompt) -> bool:
     """Whether a system message of this protocol is out of its place among the messages."""
     return prompt.endpoint in ("messages", "count_tokens") or any(
-        block.role == "system" and block.section == "messages" for block in prompt.blocks
+        run.section == "messages" and "system" in map(_ROLE, run.parts) for run in prompt.runs
     )
 
 

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-__all__ = ["Memo", "shared_items"]
+__all__ = ["Latest", "Memo", "shared_items"]
+
+_TALKS = 64
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -28,6 +30,26 @@ class Memo(Generic[K, V]):
                 self._values.clear()
             value = self._values[key] = make(key)
             return value
+
+
+class Latest(Generic[K, V]):
+    """What came of a conversation's latest prompt, for its next one to go on from.
+
+    Forgets all where there are too many: then the next prompt of each is made anew.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[K, V] = {}
+
+    def get(self, key: K) -> V | None:
+        """What was kept of a conversation; None where nothing is."""
+        return self._values.get(key)
+
+    def keep(self, key: K, value: V) -> None:
+        """Keep this in the place of what was kept before."""
+        if len(self._values) >= _TALKS and key not in self._values:
+            self._values.clear()
+        self._values[key] = value
 
 
 def shared_items(a: Sequence[object], b: Sequence[object]) -> int:

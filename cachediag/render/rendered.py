@@ -68,6 +68,9 @@ class Rendered:
     """Characters at the head that depend on the tools and the leading system messages alone: up to
     where the text of a first user message begins. None where neither such a message nor a tool
     result follows them."""
+    talk: int | None = None
+    """Number of the first segment that stands behind the tools and the system prompt; None where
+    that cannot be told, as in a prompt of one segment."""
     find_last_user: "Callable[[Rendered], int | None]" = lambda _: None
     exact: bool = False
     """The text is what the backend builds, proven against the backend itself; else an estimate."""

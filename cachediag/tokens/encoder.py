@@ -73,17 +73,22 @@ class Encoder:
             self._remember(text, found)
         return found
 
-    def sequence(self, texts: Iterable[str]) -> TokenSequence:
+    def sequence(self, texts: Iterable[str], talk: int | None = None) -> TokenSequence:
         """The tokens of the texts in a row, taken as one text.
 
         A conversation that goes on from one that was encoded before is encoded from where it
-        differs, whatever head it has: all that stands before the second text that opens with a
-        special token.
+        differs, whatever head it has.
+
+        Args:
+            texts: in order.
+            talk: the number of the text with which the conversation begins, for a prompt that can
+                be cut there; by default the second text that a prompt can be cut before.
         """
         given = tuple(texts)
-        start = next((n for n in range(1, len(given)) if self._opens(given[n])), len(given))
-        head, talk = self._row(given[:start], self._heads), self._row(given[start:], self._talks)
-        return TokenSequence(head.chunks + talk.chunks, head.sizes + talk.sizes)
+        first = 1 if talk is None else talk
+        start = next((n for n in range(first, len(given)) if self._opens(given[n])), len(given))
+        head, rest = self._row(given[:start], self._heads), self._row(given[start:], self._talks)
+        return TokenSequence(head.chunks + rest.chunks, head.sizes + rest.sizes)
 
     def characters(self, text: str, token: int) -> int:
         """Characters of a whole prompt before one of its tokens; its length past the last."""

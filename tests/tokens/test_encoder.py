@@ -140,6 +140,37 @@ def test_a_conversation_is_taken_up_where_it_differs(
     assert again.starts[-1] == len(list(again))
 
 
+def test_an_estimate_is_taken_up_behind_a_head_that_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    encoder, asked = Encoder(tokenizer("claude")), list[str]()
+    chunks = encoder.chunks
+
+    def noted(text: str) -> tuple[Chunk, ...]:
+        asked.append(text)
+        return chunks(text)
+
+    monkeypatch.setattr(encoder, "chunks", noted)
+    talk = [f"\nuser:\n{number}\n" for number in range(9)]
+    encoder.sequence(["a tool", "another tool", "header A", *talk], 3)
+    asked.clear()
+    parts = ["a tool", "another tool", "header B", *talk, "\nuser:\nnew\n"]
+    again = encoder.sequence(parts, 3)
+    assert asked == ["header B", "\nuser:\nnew\n"]
+    assert list(again) == list(Encoder(tokenizer("claude")).sequence(parts))
+
+
+@pytest.mark.usefixtures("_short_chunks")
+@settings(THOUSANDS, max_examples=60)
+@given(st.lists(_MESSAGES, max_size=8), st.data())
+def test_it_does_not_matter_where_the_conversation_is_said_to_begin(
+    qwen: Tokenizer, parts: list[str], data: st.DataObject
+) -> None:
+    encoder, whole = Encoder(qwen), qwen.encode("".join(parts))
+    for _ in range(3):
+        assert list(encoder.sequence(parts, data.draw(st.integers(0, len(parts))))) == whole
+
+
 @pytest.mark.usefixtures("_short_chunks")
 @settings(THOUSANDS, max_examples=1000)
 @given(texts, st.lists(st.integers(0, 200), max_size=6))

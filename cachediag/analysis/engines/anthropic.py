@@ -22,7 +22,7 @@ models render thinking and effort before the tools.
 
 import json
 import tomllib
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -103,6 +103,8 @@ class Anthropic:
         """The settings under which each prefix was last written."""
         self._ends: set[int] = set()
         """The lengths of all that was ever written: no other prefix need be looked up."""
+        self._lengths: list[int] = []
+        """The same, the shortest first."""
 
     def serve(self, request: CacheRequest) -> Served:
         """Read the longest entry in reach of a breakpoint, and write one at each."""
@@ -121,7 +123,9 @@ class Anthropic:
                 continue
             key = prompt.key(mark.block)
             self._settings[key[0]] = key[1]
-            self._ends.add(end)
+            if end not in self._ends:
+                self._ends.add(end)
+                insort(self._lengths, end)
             seconds = self._seconds[mark.lifetime]
             self._entries.write(key, seconds, request.started, request.first_byte)
             last = max(last, end)
@@ -161,14 +165,7 @@ class Anthropic:
         if last < minimum:
             least = prompt.told(minimum)
             return Reason("M04", f"shorter than the model's minimum of {least} tokens")
-        # No entry beyond the shared prefix is one of this prompt's.
-        blocks = prompt.request.blocks
-        beyond = bisect_right(blocks, prompt.request.shared, key=attrgetter("end"))
-        for block in reversed(range(beyond)):
-            if prompt.end(block) <= found or prompt.end(block) < minimum:
-                break
-            if prompt.end(block) not in self._ends:
-                continue
+        for block in self._written(prompt, found, minimum):
             digest, settings = prompt.key(block)
             if digest in self._settings:
                 return self._missed(
@@ -180,6 +177,19 @@ class Anthropic:
             return Reason("M03", "no earlier breakpoint stands within the shared prefix")
         # Between two breakpoints nothing can be read: a matter of rounding.
         return None
+
+    def _written(self, prompt: "_Prompt", found: int, minimum: float) -> Iterator[int]:
+        """The shared blocks behind what was found that an entry may have ended with, last first."""
+        blocks, lengths = prompt.request.blocks, self._lengths
+        # No entry beyond the shared prefix is one of this prompt's.
+        for at in reversed(range(bisect_right(lengths, prompt.request.shared))):
+            if lengths[at] <= found or lengths[at] < minimum:
+                return
+            last = bisect_right(blocks, lengths[at], key=attrgetter("end"))
+            for block in reversed(range(last)):
+                if prompt.end(block) != lengths[at]:
+                    break
+                yield block
 
     def _missed(
         self, prompt: "_Prompt", block: int, last: int, before: "_Settings", after: "_Settings"

@@ -5,7 +5,7 @@ the engine took, in the order in which they started. It works on token sequences
 engine makes of a body, the caller has worked out by the profile.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -86,7 +86,7 @@ class CacheRequest:
     has_images: bool = False
     params: Mapping[str, bytes] = field(default_factory=dict)
     """Every other top-level field of the body, as compact JSON."""
-    blocks: tuple[PromptBlock, ...] = ()
+    blocks: Sequence[PromptBlock] = ()
     """For hosted models; empty elsewhere."""
     breakpoints: tuple[Breakpoint, ...] = ()
     """In the order of their blocks."""

@@ -17,10 +17,11 @@ and routing, by which a request may miss for no reason of its own.
 import json
 import re
 import tomllib
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import islice
 from math import inf
 from typing import Any
 
@@ -89,6 +90,8 @@ class OpenAI:
 
     def __init__(self) -> None:
         self._entries = Entries()
+        self._lengths: set[int] = set()
+        """The lengths of all that was ever written: no other prefix need be looked up."""
         self._steps: dict[Hashable, PrefixTree] = {}
 
     def serve(self, request: CacheRequest) -> Served:
@@ -112,7 +115,7 @@ class OpenAI:
         ends = [end for end in _ends(request) if end >= rules.minimum]
         now, found, written = request.started, 0, 0
         settings = _settings(request)
-        for end in sorted(ends, reverse=True):
+        for end in sorted(self._lengths.intersection(ends), reverse=True):
             entry = self._entries.find((settings, prefix_key(request.tokens, end)))
             if entry is not None and entry.ready(now):
                 written = max(written, end)
@@ -122,6 +125,7 @@ class OpenAI:
         last = ends[-1] if ends else 0
         if last:
             key = (settings, prefix_key(request.tokens, last))
+            self._lengths.add(last)
             self._entries.write(key, _seconds(request, rules), now, request.first_byte)
         return Served(found, max(0, last - found), reason=_reason(request, rules, found, written))
 
@@ -140,20 +144,23 @@ def _seconds(request: CacheRequest, rules: OpenAIRules) -> float:
 
 def _ends(request: CacheRequest) -> list[int]:
     """Where a prefix of this prompt can end, in order."""
-    eligible: list[int] = []
-    blocks = request.blocks
-    for index, block in enumerate(blocks):
-        after = blocks[index + 1] if index + 1 < len(blocks) else None
-        ends_message = after is None or after.message != block.message
-        if not ends_message or block.section == "tools":
-            continue
-        is_result = block.kind == "tool_result" or block.role == "tool"
-        next_is_result = after is not None and (after.kind == "tool_result" or after.role == "tool")
-        if (block.role == "user" and not is_result) or (is_result and not next_is_result):
-            eligible.append(block.end)
+    chosen = [*islice(_eligible_from_the_end(request), _EARLIER_MESSAGES + 1)][::-1]
     head = _head(request)
-    chosen = eligible[-_EARLIER_MESSAGES - 1 :]
     return [head, *chosen] if head and head not in chosen else chosen
+
+
+def _eligible_from_the_end(request: CacheRequest) -> Iterator[int]:
+    """The ends of eligible messages, the latest first."""
+    after, next_is_result = None, False
+    for block in reversed(request.blocks):
+        if block.section == "tools":
+            return
+        is_result = block.kind == "tool_result" or block.role == "tool"
+        if after is None or after.message != block.message:
+            eligible = not next_is_result if is_result else block.role == "user"
+            if eligible:
+                yield block.end
+        after, next_is_result = block, is_result
 
 
 def _head(request: CacheRequest) -> int:

@@ -6,14 +6,28 @@ arguments as JSON, a tool result its text, an image or document the word for it.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from operator import attrgetter
 
+from cachediag.heads import common_head
 from cachediag.model import Block, Json, Part, Prompt, Run
 from cachediag.protocol import jsontext
+from cachediag.render.memo import Latest
 from cachediag.render.rendered import Piece, Rendered, Segment
 
 __all__ = ["Canonical"]
 
+_BLOCKS = attrgetter("blocks")
 _NOTE = "The hosted model's own prompt is not known; the text stands for it in estimates."
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """Parts in a row as they were written last."""
+
+    parts: tuple[Part, ...]
+    segments: tuple[Segment, ...]
+    firsts: tuple[int, ...]
 
 
 class Canonical:
@@ -21,34 +35,63 @@ class Canonical:
 
     def __init__(self) -> None:
         self._segments: dict[tuple[Part, bool], Segment] = {}
+        self._talks: Latest[tuple[Part, int], _Written] = Latest()
 
     def render(self, prompt: Prompt) -> Rendered:
         """The text form of a request."""
-        segments, firsts = list[Segment](), list[int]()
-        number, prefix, last = 0, 0, None
+        segments, firsts = tuple[Segment, ...](), tuple[int, ...]()
+        number, prefix, talk, last = 0, 0, 0, None
         for run in prompt.runs:
-            for part in run.parts:
-                segment = self._segment(part, run)
-                segments.append(segment)
-                firsts.append(number)
-                number += len(part.blocks)
-                if run.section != "messages":
-                    prefix += len(segment.text)
-                last = part if run.is_messages else None
-        ends_with_user = last is not None and bool(last.blocks) and last.blocks[0].role == "user"
+            if not run.parts:
+                continue
+            written = self._written(run, number)
+            segments, firsts = segments + written.segments, firsts + written.firsts
+            number += sum(map(len, map(_BLOCKS, run.parts)))
+            if run.section != "messages":
+                prefix += sum([len(segment.text) for segment in written.segments])
+                talk = len(segments)
+            last = run.parts[-1] if run.is_messages else None
+        ends_with_user = last is not None and last.role == "user"
         return Rendered(
-            tuple(segments),
-            tuple(firsts),
+            segments,
+            firsts,
             prefix=prefix,
+            talk=talk,
             find_last_user=lambda whole: whole.starts[-2] if ends_with_user else None,
             notes=(_NOTE,),
         )
+
+    def _written(self, run: Run, number: int) -> _Written:
+        """The segments of a run whose first block has a number.
+
+        A conversation that goes on from an earlier one is written from where it differs.
+        """
+        key, parts = (run.parts[0], number), run.parts
+        old = self._talks.get(key) if run.section == "messages" else None
+        shared = common_head(old.parts, parts) if old else 0
+        segments = [self._segment(part, run) for part in parts[shared:]]
+        firsts = list[int]()
+        if old is not None and shared:
+            number = old.firsts[shared - 1] + len(parts[shared - 1].blocks)
+        for part in parts[shared:]:
+            firsts.append(number)
+            number += len(part.blocks)
+        kept = old or _NOTHING
+        made = _Written(
+            parts, kept.segments[:shared] + tuple(segments), kept.firsts[:shared] + tuple(firsts)
+        )
+        if run.section == "messages":
+            self._talks.keep(key, made)
+        return made
 
     def _segment(self, part: Part, run: Run) -> Segment:
         key = (part, run.is_messages)
         if key not in self._segments:
             self._segments[key] = Segment(tuple(_written(part, is_message=run.is_messages)))
         return self._segments[key]
+
+
+_NOTHING = _Written((), (), ())
 
 
 def _written(part: Part, *, is_message: bool) -> Iterator[Piece]:

@@ -102,6 +102,7 @@ class _Qwen:
             segments,
             (*[0] * len(head), *talk.firsts[start:], 0),
             prefix=_prefix(turns, start, segments, len(head)),
+            talk=len(head),
             find_last_user=lambda whole: (
                 # Before it stand all segments but its own and the generation prompt.
                 whole.starts[-3] + len(_USER) if turns and turns[-1].role == "user" else None

@@ -11,7 +11,6 @@ from cachediag.analysis.calibration import Calibration
 from cachediag.analysis.choice import Choice
 from cachediag.analysis.engines.model import CacheModel, CacheRequest
 from cachediag.analysis.engines.tree import PrefixTree
-from cachediag.analysis.hosted import with_blocks
 from cachediag.analysis.lanes import Lanes, Place
 from cachediag.analysis.serving import cache_request
 from cachediag.analysis.traits import traits
@@ -214,7 +213,7 @@ class Replay:
         )
         if self._choice.is_hosted:
             factor = self.calibration.factor(lane, info.model)
-            asked = with_blocks(asked, prompt, rendered, counter.encoder, token_factor=factor)
+            asked = self._choice.places.with_blocks(asked, prompt, rendered, token_factor=factor)
         return _Counted(prompt, rendered, asked)
 
     def _whole(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from cachediag.analysis.calibration import Calibration
 from cachediag.analysis.choice import Choice
 from cachediag.analysis.engines import CacheRequest
-from cachediag.analysis.hosted import with_blocks
 from cachediag.analysis.lanes import Lanes
 from cachediag.analysis.serving import cache_request
 from cachediag.analysis.traits import traits
@@ -138,7 +137,7 @@ class Turns:
             return asked
         self._calibration.add(lane, info, len(tokens))
         factor = self._calibration.factor(lane, info.model)
-        return with_blocks(asked, prompt, rendered, counter.encoder, token_factor=factor)
+        return self._choice.places.with_blocks(asked, prompt, rendered, token_factor=factor)
 
 
 def _generated(info: ExchangeInfo, asked: CacheRequest) -> int:

@@ -2,13 +2,19 @@
 
 import tomllib
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cachediag.analysis.engines import Breakpoint, CacheRequest, PromptBlock, Served
 from cachediag.analysis.engines.anthropic import Anthropic, model_rules, price
 from cachediag.analysis.engines.hosted import money
 from tests.analysis.engines.prompts import common, prompt, text
+
+if TYPE_CHECKING:
+    from cachediag.model import Section
 
 MODEL = "claude-opus-4-8"
 SIZE = 210
@@ -298,3 +304,52 @@ def test_every_row_has_its_source_and_date() -> None:
         ]
         assert all(row["source"].startswith("https://") for row in rows)
         assert all(row["read"].startswith("2026-") for row in rows)
+
+
+class EveryBlock(Anthropic):
+    """Looks at every shared block for an entry that is not read."""
+
+    def _written(self, prompt, found, minimum):
+        blocks = prompt.request.blocks
+        for block in reversed(range(len(blocks))):
+            end = blocks[block].end
+            if end <= prompt.request.shared and end in self._ends:
+                if end <= found or end < minimum:
+                    return
+                yield block
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_the_reason_is_that_of_a_look_at_every_block(data: st.DataObject) -> None:
+    """Blocks without tokens, too, which end where the block before them does."""
+    engines, seen, now = (Anthropic(), EveryBlock()), list[list[int]](), 0.0
+    talk: list[int] = []
+    for index in range(6):
+        talk = talk[: data.draw(st.integers(3, max(3, len(talk))))] or [900, 600, 700]
+        talk += data.draw(st.lists(st.sampled_from([0, 600, 700, 1400]), min_size=1, max_size=5))
+        tokens = prompt(*(text(size, size) for size in talk))
+        ends = [sum(talk[: number + 1]) for number in range(len(talk))]
+        sections: list[Section] = ["tools", "system"]
+        sections += ["messages"] * len(talk)
+        shared = max((common(tokens, old) for old in seen), default=0)
+        seen.append(list(tokens))
+        marks = data.draw(st.sets(st.integers(0, len(talk) - 1), max_size=3))
+        now += data.draw(st.sampled_from([10.0, 400.0]))
+        asked = CacheRequest(
+            index=index,
+            lane="main",
+            tokens=tokens,
+            model=MODEL,
+            shared=shared,
+            started=now,
+            first_byte=now + 1,
+            params={"speed": data.draw(st.sampled_from([b"1", b"2"]))},
+            blocks=[
+                PromptBlock(end, section, "text", "user")
+                for end, section in zip(ends, sections, strict=False)
+            ],
+            breakpoints=tuple(map(Breakpoint, sorted(marks))),
+        )
+        served = [engine.serve(asked) for engine in engines]
+        assert served[0] == served[1]

@@ -1,9 +1,11 @@
 """Worked examples of https://developers.openai.com/api/docs/guides/prompt-caching."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from cachediag.analysis.engines import PromptBlock, engine
-from cachediag.analysis.engines.openai import openai_rules, price
+from cachediag.analysis.engines import CacheRequest, PromptBlock, engine
+from cachediag.analysis.engines.openai import _ends, openai_rules, price
 from tests.analysis.engines.prompts import Session, prompt, text
 
 
@@ -69,6 +71,45 @@ def test_tool_results_in_a_row_end_with_the_last() -> None:
     assert send(session, *parts, roles=roles).created == 1560
     grown = send(session, *parts, text(10, 4), text(20, 5), roles=[*roles, "assistant", "tool"])
     assert grown.reused == 1560
+
+
+def plain_ends(blocks: list[PromptBlock]) -> list[int]:
+    """Where a prefix can end, found from the front, every block looked at."""
+    eligible, head = [], 0
+    for block, after in zip(blocks, [*blocks[1:], None], strict=False):
+        is_result = "tool" in (block.kind.removesuffix("_result"), block.role)
+        goes_on = after is not None and "tool" in (after.kind.removesuffix("_result"), after.role)
+        ends_message = after is None or after.message != block.message
+        if ends_message and block.section != "tools":
+            if is_result and not goes_on:
+                eligible.append(block.end)
+            if block.role == "user" and not is_result:
+                eligible.append(block.end)
+    for block in blocks:
+        if block.section != "tools":
+            if block.role not in ("system", "developer"):
+                break
+            head = block.end
+    return [*([head] if head and head not in eligible[-21:] else []), *eligible[-21:]]
+
+
+_ROLES = [
+    ("user", "text"),
+    ("user", "tool_result"),
+    ("tool", "tool_result"),
+    ("assistant", "text"),
+    ("developer", "text"),
+]
+
+
+@given(st.integers(0, 2), st.lists(st.tuples(st.sampled_from(_ROLES), st.booleans()), max_size=60))
+def test_the_messages_that_are_looked_up_are_the_last(tools: int, talk: list) -> None:
+    blocks, message = [PromptBlock(n + 1, "tools", "tool", "tools") for n in range(tools)], 0
+    for (role, kind), next_message in talk:
+        message += next_message
+        blocks.append(PromptBlock(len(blocks) + 1, "messages", kind, role, message))
+    asked = CacheRequest(index=0, lane="main", tokens=prompt(text(10)), blocks=blocks)
+    assert _ends(asked) == plain_ends(blocks)
 
 
 @pytest.mark.parametrize(("more", "reused"), [(20, 1500), (21, 0)])
