@@ -1,7 +1,10 @@
+import errno
 import os
 import stat
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -15,6 +18,7 @@ from cachediag.session import (
     resolve,
     sessions_dir,
 )
+from cachediag.session.library import replacing
 
 NOW = datetime(2026, 11, 29, 23, 41, 7)  # noqa: DTZ001 - names are in local time
 
@@ -153,3 +157,46 @@ def test_a_home_that_cannot_be_made_says_so(home: Path) -> None:
     with pytest.raises(SessionError, match="cannot be made") as caught:
         new_path(NOW)
     assert "CACHEDIAG_HOME" in (caught.value.remedy or "")
+
+
+FULL = OSError(errno.ENOSPC, "No space left on device")
+
+
+def full(*_: object, **__: object) -> NoReturn:
+    raise FULL
+
+
+@pytest.mark.parametrize(
+    ("failing", "function"),
+    [
+        ("os.open", lambda _: new_path(NOW)),
+        ("pathlib.Path.symlink_to", register),
+        ("tempfile.mkdtemp", lambda _: replacing("demo").__enter__()),
+    ],
+)
+def test_a_full_disk_is_told_with_the_place(
+    failing: str,
+    function: Callable[[Path], object],
+    tmp_path: Path,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    elsewhere = session(tmp_path / "mine.cachediag", 100)
+    monkeypatch.setattr(failing, full)
+    with pytest.raises(SessionError) as caught:
+        function(elsewhere)
+    assert caught.value.message == "cannot be made (No space left on device)"
+    assert (caught.value.where or "").startswith(str(home / "sessions"))
+
+
+def test_a_session_that_cannot_take_its_place_leaves_the_earlier_one(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with replacing("demo") as (made, place):
+        session(made, 100)
+    before = place.read_bytes()
+    monkeypatch.setattr("pathlib.Path.replace", full)
+    with pytest.raises(SessionError, match="No space left"), replacing("demo") as (made, _):
+        session(made, 100)
+    assert place.read_bytes() == before
+    assert list((home / "sessions").iterdir()) == [place]
