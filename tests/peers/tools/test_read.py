@@ -76,7 +76,7 @@ def test_promptcachelint() -> None:
     broken = {"code": "CL001", "path": "system[0]", "data": {}}
     parameter = {"code": "CL003", "path": None, "data": {"key": "tool_choice"}}
     suspected = {"code": "CL012", "path": "messages[0].content[0]", "data": {}}
-    size = {"code": "CL011", "path": None, "data": {}}
+    size: dict[str, Any] = {"code": "CL011", "path": None, "data": {}}
     assert _read("promptcachelint", MARKED, _trace(broken, parameter, suspected, size)) == [
         Heard("CL001", "system[0]"),
         Heard("CL003", "tool_choice"),
