@@ -1,0 +1,33 @@
+from dataclasses import replace
+
+from rich.console import Console
+
+from cachediag.protocol import parse
+from cachediag.report.exchange import ExchangeReport
+from tests.analysis.sessions import recorded
+from tests.compare.bodies import body
+
+
+def shown(report: ExchangeReport) -> list[str]:
+    console = Console(width=100, color_system=None, force_terminal=False)
+    with console.capture() as capture:
+        console.print(report)
+    return [line.rstrip() for line in capture.get().splitlines()]
+
+
+def test_a_request_block_by_block_with_what_was_noted() -> None:
+    (exchange,) = recorded([body()])
+    info = replace(exchange.info, notes=("the body was\x1b[31m cut",), error="upstream reset")
+    lines = shown(ExchangeReport(info, parse(exchange.request, info.endpoint)))
+    assert lines[0].startswith("request 0   POST /v1/messages")
+    assert lines[2:5] == ["! the body was\\e[31m cut", "! upstream reset", ""]
+    assert lines[5].split() == ["bytes", "kind", "path", "text"]
+    assert any(" system[0] " in line for line in lines[6:])
+
+
+def test_a_request_without_a_prompt_says_so() -> None:
+    (exchange,) = recorded([body()])
+    info = replace(exchange.info, endpoint="other", path="/v1/models", status=None)
+    lines = shown(ExchangeReport(info, None))
+    assert lines[0].startswith("request 0   POST /v1/models   no response")
+    assert lines[-1] == "no prompt: not a request to a model"
