@@ -11,8 +11,11 @@ __all__ = ["MAX_DECODED", "EncodingError", "decode", "decode_chunks"]
 MAX_DECODED = 256 * 1024 * 1024
 """Bytes; a body that decodes to more is kept encoded, as a decompression bomb would be."""
 
-# brotli and zstd cannot be told how much to put out, so they are fed little at a time.
-_PIECE = 64
+_MOST_ENCODINGS = 4
+# brotli and zstd cannot be told how much to put out, so they are fed little at a time. Of gzip each
+# member leaves what is behind it to be copied.
+_PIECE, _GZIP_PIECE = 64, 1024
+_GZIP = b"\x1f\x8b"
 
 Feed = Callable[[bytes], bytes]
 
@@ -52,6 +55,8 @@ def decode_chunks(encoding: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
     """
     names = [name.strip().lower() for name in encoding.split(",")]
     feeds = [_FEEDS.get(name) for name in names if name not in {"", "identity", "none"}]
+    if len(feeds) > _MOST_ENCODINGS:
+        raise EncodingError(f"more than {_MOST_ENCODINGS} content-encodings")
     if None in feeds:
         raise EncodingError(f"content-encoding {encoding!r} is not known")
     decoders = [make() for make in reversed(feeds) if make is not None]
@@ -76,18 +81,24 @@ def decode_chunks(encoding: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _gzip() -> Feed:
-    state = zlib.decompressobj(31)
+    state, behind = zlib.decompressobj(31), b""
 
     def feed(data: bytes) -> bytes:
-        nonlocal state
-        out = _bounded(state, data)
+        nonlocal state, behind
+        out: list[bytes] = []
+        data, behind = behind + data, b""
         # A gzip body may consist of several members; what is no member is padding.
-        while state.eof and state.unused_data.startswith(b"\x1f\x8b"):
-            data, state = state.unused_data, zlib.decompressobj(31)
-            out += _bounded(state, data)
-        return out
+        while not state.eof or data.startswith(_GZIP):
+            if state.eof:
+                state = zlib.decompressobj(31)
+            out.append(_bounded(state, data))
+            if not state.eof:
+                return b"".join(out)
+            data = state.unused_data
+        behind = data[:2]
+        return b"".join(out)
 
-    return feed
+    return _pieces(feed, _GZIP_PIECE)
 
 
 def _deflate() -> Feed:
@@ -117,12 +128,12 @@ def _bounded(state: "zlib._Decompress", data: bytes) -> bytes:
     return out
 
 
-def _pieces(feed_piece: Feed) -> Feed:
+def _pieces(feed_piece: Feed, size: int = _PIECE) -> Feed:
     def feed(data: bytes) -> bytes:
         out: list[bytes] = []
         total = 0
-        for start in range(0, len(data), _PIECE):
-            out.append(feed_piece(data[start : start + _PIECE]))
+        for start in range(0, len(data), size):
+            out.append(feed_piece(data[start : start + size]))
             total += len(out[-1])
             if total > MAX_DECODED:
                 raise EncodingError(f"decodes to more than {MAX_DECODED} bytes")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from cachediag.capture import encoding
 from cachediag.capture.encoding import EncodingError, decode, decode_chunks
+from tests.hostile.growth import growth
 
 
 def raw_deflate(data: bytes) -> bytes:
@@ -78,3 +79,35 @@ def test_a_decompression_bomb_is_refused(name, monkeypatch):
     assert decode(name, ENCODERS[name](bytes(10_000))) == bytes(10_000)
     with pytest.raises(EncodingError, match="more than 10000 bytes"):
         decode(name, ENCODERS[name](bytes(10_000_000)))
+
+
+@given(st.lists(st.binary(max_size=9), min_size=1, max_size=5), st.integers(1, 40), st.binary())
+def test_members_may_begin_in_any_chunk(members, size, padding):
+    padding = b"\0" + padding
+    encoded = b"".join(map(gzip.compress, members)) + padding
+    chunks = [encoded[start : start + size] for start in range(0, len(encoded), size)]
+    with contextlib.nullcontext() if any(members) else pytest.raises(EncodingError):
+        assert b"".join(decode_chunks("gzip", chunks)) == b"".join(members)
+
+
+def test_members_that_make_a_bomb_together_are_refused(monkeypatch):
+    monkeypatch.setattr(encoding, "MAX_DECODED", 10_000)
+    with pytest.raises(EncodingError, match="more than 10000 bytes"):
+        decode("gzip", gzip.compress(bytes(9_000)) * 40)
+
+
+def test_the_time_of_many_members_grows_with_their_number():
+    def undone(body: bytes) -> None:
+        assert decode("gzip", body + gzip.compress(b"end")) == b"end"
+
+    empty = gzip.compress(b"")
+    assert growth(lambda count: empty * count, undone, 2_000, 40_000) < 5
+
+
+def test_no_more_than_four_are_undone():
+    encoded = b"x"
+    for _ in range(4):
+        encoded = gzip.compress(encoded)
+    assert decode(", ".join(["gzip"] * 4), encoded) == b"x"
+    with pytest.raises(EncodingError, match="more than 4"):
+        decode(", ".join(["gzip"] * 5), gzip.compress(encoded))

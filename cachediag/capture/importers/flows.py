@@ -5,9 +5,9 @@ import itertools
 import re
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from cachediag.capture.exchange import RawExchange, Secrets
-from cachediag.capture.importers.reading import Input
-from cachediag.capture.importers.wire import called, imported, left_out
+from cachediag.capture.exchange import RawExchange
+from cachediag.capture.importers.reading import Input, placed
+from cachediag.capture.importers.wire import Intake, called, left_out
 from cachediag.errors import InputError
 from cachediag.session import Source
 from cachediag.session.source import numbered
@@ -43,12 +43,13 @@ class Flows:
         from mitmproxy import http  # takes a quarter of a second
 
         notes: list[str] = []
-        secrets = Secrets()
+        intake = Intake()
         exchanges = []
         strange = 0
         for recorded in _flows(source, notes):
             if isinstance(recorded, http.HTTPFlow):
-                exchanges.append(imported(_raw(recorded), secrets))
+                with placed(source.where, f"flow {len(exchanges) + strange}"):
+                    exchanges.append(intake.exchange(_raw(recorded)))
             else:
                 strange += 1
         if strange:

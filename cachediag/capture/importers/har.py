@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from cachediag.capture.exchange import RawExchange, Secrets
+from cachediag.capture.exchange import RawExchange
 from cachediag.capture.importers.reading import Input, check_json, placed
-from cachediag.capture.importers.wire import called, fields, imported, left_out, target_of
+from cachediag.capture.importers.wire import Intake, called, fields, left_out, target_of
 from cachediag.errors import InputError
 from cachediag.model import Json
 from cachediag.protocol import jsontext
@@ -39,11 +39,11 @@ class Har:
         """
         document = source.document()
         check_json(document, source.where)
-        secrets = Secrets()
+        intake = Intake()
         exchanges = []
         for number, entry in enumerate(_entries(document, source.where)):
             with placed(source.where, f"entry {number}"):
-                exchanges.append(imported(_raw(entry), secrets))
+                exchanges.append(intake.exchange(_raw(entry)))
         if not exchanges:
             raise InputError(
                 "the HAR holds no requests",

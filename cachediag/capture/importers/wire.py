@@ -9,9 +9,35 @@ from cachediag.model import Endpoint, Exchange
 from cachediag.protocol import jsontext
 from cachediag.protocol.endpoint import endpoint_of
 
-__all__ = ["called", "fields", "imported", "left_out", "target_of"]
+__all__ = ["Intake", "called", "fields", "imported", "left_out", "target_of"]
 
+MAX_UNPACKED = 2 << 30
+"""Bytes that undoing content-encodings may add to one file: all of it is held in memory."""
 _PROMPT_FIELDS = {"messages", "input"}
+
+
+class Intake:
+    """Makes the exchanges of one file, whose bodies may be packed.
+
+    Raises:
+        InputError: they unpack to more than `MAX_UNPACKED`, as decompression bombs would.
+    """
+
+    def __init__(self) -> None:
+        self._secrets = Secrets()
+        self._added = 0
+
+    def exchange(self, raw: RawExchange) -> Exchange:
+        """Make the exchange of a recorded one, as `imported` does."""
+        exchange = imported(raw, self._secrets)
+        packed = len(raw.body) + sum(len(data) for _, data in raw.chunks)
+        self._added += max(0, len(exchange.request) + len(exchange.response) - packed)
+        if self._added > MAX_UNPACKED:
+            raise InputError(
+                f"its bodies unpack to more than {MAX_UNPACKED >> 20} MiB",
+                remedy="Give fewer of its requests at a time",
+            )
+        return exchange
 
 
 def called(method: str, path: str) -> Endpoint:
