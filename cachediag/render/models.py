@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cachediag.errors import InputError, UsageError
 from cachediag.model import Json
-from cachediag.protocol import jsontext
+from cachediag.protocol import bounded
 
 __all__ = ["chat_template", "find_model", "model_config"]
 
@@ -53,7 +53,7 @@ def _snapshots(repository: Path) -> Iterator[Path]:
     snapshots = repository / "snapshots"
     main = repository / "refs" / "main"
     if main.is_file():
-        yield snapshots / main.read_text(encoding="utf-8").strip()
+        yield snapshots / main.read_text(encoding="utf-8", errors="replace").strip("\0 \n")
     yield from sorted(snapshots.glob("*"), key=lambda path: path.stat().st_mtime, reverse=True)
 
 
@@ -80,7 +80,11 @@ def model_config(directory: Path) -> Json:
     if not file.is_file():
         return {}
     try:
-        config = jsontext.decode(file.read_bytes())
+        config = bounded.decode(file.read_bytes())
+    except OSError as error:
+        raise InputError(
+            f"cannot be read ({error.strerror})", where=str(file), remedy="Check who may read it."
+        ) from None
     except InputError as error:
         raise InputError(error.message, where=str(file), remedy=error.remedy) from None
     if not isinstance(config, dict):
@@ -94,13 +98,32 @@ def chat_template(directory: Path, *, tools: bool = False) -> str | None:
     Args:
         directory: the model's.
         tools: take the template for requests with tools, where the model has one for these.
+
+    Raises:
+        InputError: its file cannot be read.
     """
     file = directory / "chat_template.jinja"
     if file.is_file():
         special = directory / "additional_chat_templates" / "tool_use.jinja"
-        return (special if tools and special.is_file() else file).read_text(encoding="utf-8")
+        return _read(special if tools and special.is_file() else file)
     template = model_config(directory).get("chat_template")
     if not isinstance(template, list):
         return template if isinstance(template, str) else None
-    named = {one["name"]: one["template"] for one in template}
+    named = {
+        one["name"]: one["template"]
+        for one in template
+        if isinstance(one, dict)
+        and isinstance(one.get("name"), str)
+        and isinstance(one.get("template"), str)
+    }
     return (named.get("tool_use") if tools else None) or named.get("default")
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        what = (error.strerror if isinstance(error, OSError) else None) or "not UTF-8 text"
+        raise InputError(
+            f"cannot be read ({what})", where=str(file), remedy="Download the model anew."
+        ) from None

@@ -2,7 +2,8 @@
 
 The environment is that of `transformers.utils.chat_template_utils` (5.24, November 2026): a
 sandbox in which templates cannot change what they are given, blocks trimmed, `tojson` without
-escapes, `raise_exception`, `strftime_now`, the `generation` tag, `break` and `continue`.
+escapes, `raise_exception`, `strftime_now`, the `generation` tag, `break` and `continue`. Beside
+that `limits` sees to it that a template ends.
 """
 
 import json
@@ -21,7 +22,9 @@ from cachediag.render.templates.attribution import Told, attributed
 from cachediag.render.turns import Talk, Tool, Turn
 
 if TYPE_CHECKING:
-    from jinja2 import Environment, Template
+    from jinja2 import Template
+
+    from cachediag.render.templates.limits import LimitedEnvironment
 
 __all__ = ["Jinja"]
 
@@ -29,6 +32,9 @@ _PROBES = ("Alpha", "Bravo")
 _MARK = "\ue000"
 _DATED = "The template prints the day on which the prompt is built; here it is today."
 
+
+_SAID = 200
+"""Characters of what a template says when it refuses a request."""
 
 _FEW = 16
 """Heads that are remembered: they are long, and some clients write a new line into each."""
@@ -58,6 +64,8 @@ class Jinja:
         self._sources = sources
         self._special_tokens = special_tokens
         self._compiled: dict[str, Template] = {}
+        self._refused: dict[str, InputError] = {}
+        """Templates that took too long, or too much."""
         self._messages: dict[Turn, dict[str, Json]] = {}
         self._prefixes: Memo[_System, str] = Memo(_FEW)
 
@@ -86,33 +94,42 @@ class Jinja:
     def _text(
         self, talk: Talk, messages: Sequence[Json], tools: Sequence[Json] | None = None
     ) -> str:
-        from jinja2 import TemplateError
+        from cachediag.render.templates.limits import LimitError
 
         source = self._source(talk)
+        if source in self._refused:
+            raise self._refused[source]
         given = tools if tools is not None else [tool.value for tool in talk.tools]
         try:
-            if source not in self._compiled:
-                self._compiled[source] = self._environment.from_string(source)
-            return self._compiled[source].render(
-                messages=messages,
-                tools=given or None,
-                documents=None,
-                add_generation_prompt=True,
-                **{**self._special_tokens, **talk.options},
-            )
-        except (TemplateError, TypeError, ValueError, OverflowError) as error:
-            raise InputError(
-                f"the chat template refuses the request: {error}",
+            with self._environment.limited():
+                if source not in self._compiled:
+                    self._compiled[source] = self._environment.from_string(source)
+                return self._compiled[source].render(
+                    messages=messages,
+                    tools=given or None,
+                    documents=None,
+                    add_generation_prompt=True,
+                    **{**self._special_tokens, **talk.options},
+                )
+        except Exception as error:
+            said = f"{error or type(error).__name__}".partition("\n")[0][:_SAID]
+            refused = InputError(
+                f"the chat template refuses the request: {said}",
                 where=self.name,
                 remedy="Choose another model with --model, or another profile.",
-            ) from error
+            )
+            if isinstance(error, LimitError):
+                # The next request would take as long.
+                self._refused[source] = refused
+            raise refused from error
 
     @cached_property
-    def _environment(self) -> "Environment":
+    def _environment(self) -> "LimitedEnvironment":
         from jinja2.ext import loopcontrols
-        from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-        environment = ImmutableSandboxedEnvironment(
+        from cachediag.render.templates.limits import LimitedEnvironment
+
+        environment = LimitedEnvironment(
             trim_blocks=True, lstrip_blocks=True, extensions=[_generation_tag(), loopcontrols]
         )
         environment.filters["tojson"] = _tojson
