@@ -267,3 +267,27 @@ def test_what_is_only_appended_never_breaks(data):
     found = held(a, b)
     assert found.breaks == ()
     assert found.shared_blocks == found.a.block_count
+
+
+def _result(a, b):
+    """A tool result written in two ways, and what is said of it beside what is appended."""
+    one, other = body(), _turn(body())
+    one["messages"][2]["content"][0]["content"] = a
+    other["messages"][2]["content"][0]["content"] = b
+    found = held(one, other)
+    assert found.breaks == ()
+    assert found.shared_blocks == found.a.block_count
+    return [(f.code, f.path) for f in found.findings if f.path and f.path.startswith("messages[2]")]
+
+
+def test_a_tool_result_as_a_string_or_as_its_one_text_is_the_same():
+    assert _result("x = 1", [{"type": "text", "text": "x = 1"}]) == [
+        ("E03", "messages[2].content[0]")
+    ]
+
+
+def test_a_marker_inside_a_tool_result_is_a_marker_and_no_other_spelling():
+    marked = [{"type": "text", "text": "x = 1", "cache_control": {"type": "ephemeral"}}]
+    assert _result([{"type": "text", "text": "x = 1"}], marked) == [
+        ("M01", "messages[2].content[0]")
+    ]

@@ -69,3 +69,16 @@ def test_a_system_message_among_the_others_is_the_clients():
     assert not is_of_others(
         Rule("i", "S07", "keep-inline", "messages", "messages[*]"), inline, sent
     )
+
+
+DROP = Rule(
+    "d", "V01", "drop-block", "messages", "messages[*].content[*]", r"\AFix the berth plan\.\z"
+)
+
+
+def test_a_block_that_would_be_dropped_is_alike_where_all_its_text_matches():
+    assert look_alike(DROP, SENT) == "messages[0].content[1]"
+    assert look_alike(replace(DROP, pattern=r"\AFix the berth\z"), SENT) is None
+    # Without a pattern every block of text is dropped, the first of them the client's own.
+    assert look_alike(replace(DROP, pattern=None), SENT) == "messages[0].content[0]"
+    assert look_alike(replace(DROP, pattern=None, path="messages[1].content[2]"), SENT) is None

@@ -13,8 +13,10 @@ from cachediag.render import profile
 from cachediag.rules.engine.apply import apply_rules
 from cachediag.rules.engine.pins import Pins
 from cachediag.rules.file import parse_rules, write_rules
-from cachediag.rules.making.drafting import drafted
-from cachediag.rules.making.values import Saved, collect
+from cachediag.rules.making.drafting import _add, _gathered, drafted
+from cachediag.rules.making.family import At, Family
+from cachediag.rules.making.proposals.proposed import Piece, Proposed, evidence
+from cachediag.rules.making.values import Found, Saved, Spot, collect
 from cachediag.rules.rule import Rule, RuleSet
 from tests.analysis.sessions import recorded
 from tests.fixtures.engines import FIXTURES
@@ -213,3 +215,43 @@ def test_rules_of_one_name_are_numbered():
 def test_every_proposal_can_be_written_and_read(name):
     ruleset = RuleSet(tuple(in_a_pair(name)[0]), "anthropic")
     assert parse_rules(write_rules(ruleset), "rules.toml") == ruleset
+
+
+def proposed(path: str, *, requests: tuple[int, ...], **changes: Any) -> Proposed:
+    answers = (Found("V06", Spot("messages", path), requests, tokens_lost=10),)
+    rule = Rule("note", "V06", "move-to-end", "messages", path, pattern="x", enabled=False)
+    rule = replace(rule, evidence=evidence(answers, [path]), **changes)
+    return Proposed(rule, "It moves.", answers)
+
+
+def test_rules_that_differ_in_the_message_alone_are_one():
+    (one,) = _gathered(
+        [
+            proposed("messages[0].content[1].text", requests=(1, 2), messages=True),
+            proposed("messages[4].content[1].text", requests=(2, 3), messages=True),
+        ]
+    )
+    assert one.rule.path == "messages[*].content[*].text"
+    assert len(one.answers) == 2
+    assert (one.rule.evidence.requests, one.rule.evidence.tokens_saved) == (3, 20)
+    assert one.rule.evidence.seen == ("messages[0].content[1].text", "messages[4].content[1].text")
+
+
+def test_rules_for_other_places_stay_apart():
+    rules = [proposed(f"system[{number}].text", requests=(1,)) for number in (1, 2)]
+    assert list(_gathered(rules)) == rules
+
+
+def test_a_piece_that_an_enabled_rule_changes_already_is_answered_by_that():
+    text = "Berth 4 is free."
+    family = Family((text,), (text,), ())
+    whole = Piece(family, At(0, 0), family.end)
+    first = replace(proposed("system[1].text", requests=(1,), enabled=True), pieces=(whole,))
+    second = replace(proposed("system[2].text", requests=(2,)), pieces=(whole,))
+    made = [first]
+    _add(made, second)
+    assert made == [replace(first, answers=(*first.answers, *second.answers))]
+    # One that a person must look at first does not stand for one that is enabled.
+    made = [second]
+    _add(made, first)
+    assert made == [second, first]
