@@ -33,4 +33,4 @@ def explain(
     if code is None:
         out().print(CatalogueReport(tuple(findings.load(each) for each in findings.all_codes())))
     else:
-        out().print(PageReport(findings.load(code.upper())))
+        out().print(PageReport(findings.load(code)))

@@ -2,9 +2,12 @@
 
 import os
 import shlex
+import socket
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -21,14 +24,25 @@ __all__ = [
     "CONTEXT_SETTINGS",
     "CommandArgument",
     "HostOption",
+    "Mode",
+    "ModeOption",
     "PortOption",
     "UpstreamOption",
+    "planned",
     "told_of",
     "until_the_end",
 ]
 
 CONTEXT_SETTINGS = {"allow_interspersed_args": False}
 """For a command's registration: what follows the client's name belongs to the client."""
+
+
+class Mode(StrEnum):
+    """How the proxy stands between client and server."""
+
+    reverse = "reverse"
+    forward = "forward"
+
 
 CommandArgument = Annotated[
     list[str] | None,
@@ -48,6 +62,14 @@ UpstreamOption = Annotated[
         show_default=False,
     ),
 ]
+ModeOption = Annotated[
+    Mode,
+    typer.Option(
+        "--mode",
+        help="reverse: the client is given another base URL. forward: it keeps its own, and is"
+        " given an HTTPS proxy and that proxy's CA.",
+    ),
+]
 HostOption = Annotated[str, typer.Option("--host", help="The address to listen on.")]
 PortOption = Annotated[
     int,
@@ -55,18 +77,49 @@ PortOption = Annotated[
 ]
 
 
+def planned(mode: Mode, upstream: str | None) -> "Plan":
+    """Where the proxy is to stand, for a client of this process's environment.
+
+    Raises:
+        UsageError: a server's URL is none.
+    """
+    from cachediag.capture.recording import plan_forward, plan_reverse
+
+    return (plan_reverse if mode is Mode.reverse else plan_forward)(os.environ, upstream)
+
+
 def told_of(proxy: "Proxy", plan: "Plan", host: str, screen: Screen, *, recorded: bool) -> None:
-    """Say where the proxy listens, and warn where others can reach it."""
+    """Say where the proxy listens, and warn where others can reach it, or nothing is behind it."""
     from cachediag.capture.proxy import is_loopback
 
     for origin, url in proxy.urls.items():
         screen.say(f"{url.removeprefix('http://')} {screen.arrow} {plan.upstreams[origin]}")
+        if origin and _is_silent(origin):
+            screen.warn(
+                f"nothing listens at {plan.upstreams[origin]} yet: start the server, or give its"
+                " address with --upstream"
+            )
     if not is_loopback(host):
         what = ", and what they send is recorded here" if recorded else ""
         screen.warn(
             f"WARNING: {host} can be reached from other machines. Whoever connects can use your"
             f" server{what}."
         )
+
+
+def _is_silent(origin: str) -> bool:
+    """Whether a server on this machine refuses connections; others are not asked."""
+    address = urlsplit(origin)
+    if address.hostname not in ("127.0.0.1", "::1", "localhost"):
+        return False
+    port = address.port or {"https": 443}.get(address.scheme, 80)
+    try:
+        socket.create_connection((address.hostname, port), timeout=0.5).close()
+    except ConnectionRefusedError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def until_the_end(

@@ -1,11 +1,9 @@
 """`cachediag record`: a proxy before a model server, and a client that talks through it."""
 
-import os
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,8 +15,11 @@ from cachediag.cli.proxy import (
     CONTEXT_SETTINGS,
     CommandArgument,
     HostOption,
+    Mode,
+    ModeOption,
     PortOption,
     UpstreamOption,
+    planned,
     told_of,
     until_the_end,
 )
@@ -31,13 +32,6 @@ if TYPE_CHECKING:
     from cachediag.analysis import Request, Walk
 
 __all__ = ["CONTEXT_SETTINGS", "record"]
-
-
-class Mode(StrEnum):
-    """How the proxy stands between client and server."""
-
-    reverse = "reverse"
-    forward = "forward"
 
 
 def record(  # noqa: PLR0917 - a parameter is an option
@@ -64,13 +58,7 @@ def record(  # noqa: PLR0917 - a parameter is an option
             show_default=False,
         ),
     ] = None,
-    mode: Annotated[
-        Mode,
-        typer.Option(
-            help="reverse: the client is given another base URL. forward: it keeps its own, and is"
-            " given an HTTPS proxy and that proxy's CA.",
-        ),
-    ] = Mode.reverse,
+    mode: ModeOption = Mode.reverse,
     host: HostOption = "127.0.0.1",
     port: PortOption = 0,
 ) -> None:
@@ -87,9 +75,9 @@ def record(  # noqa: PLR0917 - a parameter is an option
       cachediag record --rules rules.toml -o fixed.cachediag -- claude
     """  # noqa: D301 - the backspace keeps the lines below as they are
     from cachediag.capture.client import check_command
-    from cachediag.capture.recording import plan_forward, plan_reverse, recording
+    from cachediag.capture.recording import recording
 
-    plan = (plan_reverse if mode is Mode.reverse else plan_forward)(os.environ, upstream)
+    plan = planned(mode, upstream)
     meta = {"mode": mode.value, "upstream": " ".join(plan.upstreams.values())}
     if command:
         check_command(command[0])
@@ -211,10 +199,14 @@ def _summarise(path: Path, screen: _Screen, lost: int, mode: Mode, output: Path 
         bodies = f"{_bytes(screen.body_bytes)} of bodies in a {_bytes(size)} file"
         screen.say(f"{count(screen.prompts, 'request')}{others}, {lanes}, {bodies}")
         name = shlex.quote(str(output)) if output else ""
+        if _unanswered(screen):
+            return
         screen.say(CausesReport(tuple(screen.requests), name))
         if not any(request.breaks for request in screen.requests):
-            command = f"cachediag diff {name}".rstrip()
-            screen.say("", f"next   {command}   see what changed between them")
+            command, purpose = "diff", "see what changed between them"
+            if screen.prompts == 1:
+                command, purpose = "show", "what was sent"
+            screen.say("", f"next   {f'cachediag {command} {name}'.rstrip()}   {purpose}")
     elif not lost:
         screen.say("no request to a model came by")
         if mode is Mode.reverse:
@@ -223,6 +215,19 @@ def _summarise(path: Path, screen: _Screen, lost: int, mode: Mode, output: Path 
                 "next   cachediag record --mode forward -- CMD",
                 "       for a client that reads none of the variables set for it",
             )
+
+
+def _unanswered(screen: _Screen) -> bool:
+    """Say so where no request had an answer; then there is nothing to say of prefixes."""
+    failed = [request.info.error for request in screen.requests if request.info.status is None]
+    if len(failed) < len(screen.requests):
+        return False
+    screen.say(
+        f"No request was answered: {failed[0] or 'the client did not wait'}",
+        "",
+        "next   cachediag doctor --backend URL   see that the server runs, and where",
+    )
+    return True
 
 
 def _bytes(count: int) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+from cachediag import findings as catalogue
 from cachediag.analysis import Request
 from cachediag.model import Json
 from cachediag.report import documents
@@ -83,6 +84,11 @@ def _next(name: str, causes: tuple[Tally, ...]) -> Mapping[str, str]:
         f"cachediag diff {name}": "every request against its parent",
         f"cachediag show {name} 0": "a request, block by block",
         **{f"cachediag explain {code}": "what it is, and what to do" for code in codes},
+        **(
+            {f"cachediag rules new {name} -o rules.toml": "write the rule that removes it"}
+            if any(catalogue.load(code).rule for code in codes)
+            else {}
+        ),
         "cachediag record -- claude": "record your own",
     }
 

@@ -11,7 +11,10 @@ from cachediag.demo.upstream import running_upstream
 from cachediag.errors import SessionError
 from cachediag.session import Session, library
 
-__all__ = ["Recorded", "check_stored", "record"]
+__all__ = ["MADE_UP", "Recorded", "check_stored", "record"]
+
+MADE_UP = "made up"
+"""What a session says of its client where that is ours; its server is gone with it."""
 
 _NAME = "demo"
 
@@ -40,7 +43,7 @@ def record(tell: Callable[[str], None]) -> Recorded:
     words = script()
     with library.replacing(_NAME) as (path, place), running_upstream(*words.lanes) as upstream:
         plan = plan_reverse({}, upstream.url)
-        meta = {"mode": "reverse", "upstream": upstream.url, "client": "made up"}
+        meta = {"mode": "reverse", "upstream": upstream.url, "client": MADE_UP}
         with recording(path, plan, meta=meta, tell=tell) as going:
             tell(f"recording {words.requests} requests to {place}")
             play(words, going.proxy.base_url)

@@ -50,12 +50,18 @@ def load(code: str) -> Page:
     """
     wanted = code.strip().upper()
     if wanted not in all_codes():
-        near = difflib.get_close_matches(wanted, all_codes(), n=3, cutoff=0.6)
+        near = difflib.get_close_matches(wanted, all_codes(), n=3, cutoff=0.6) or _called(wanted)
         raise UsageError(
             f"no finding has the code {code!r}",
             remedy=f"{_did_you_mean(near)}List them all: cachediag explain",
         )
     return _read(wanted)
+
+
+def _called(word: str) -> list[str]:
+    """The codes of up to three findings whose titles hold a word; none where there are more."""
+    codes = [code for code in all_codes() if word and word in _read(code).title.upper()]
+    return codes if len(codes) <= 3 else []
 
 
 def _did_you_mean(near: list[str]) -> str:

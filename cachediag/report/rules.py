@@ -1,5 +1,6 @@
 """How a rule file tried on a session looks, and what its rules do to one request."""
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import wrap
@@ -38,6 +39,8 @@ class CheckReport:
     """How the rule file was named."""
     given: str = ""
     """How to name the session in the next command."""
+    live: str = "--upstream URL"
+    """How to have the rules applied to what was recorded, behind `fix strip --rules FILE`."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the report's lines."""
@@ -101,9 +104,9 @@ class CheckReport:
         for found in c.refusals:
             yield from _objection(found, f"{symbols(options).bad} refused: ", BAD, options)
             yield Text()
-        file = printable(self.file)
+        file = printable(shlex.quote(self.file))
         if not c.safe:
-            given = f"{printable(self.given)} " if self.given else ""
+            given = f"{printable(shlex.quote(self.given))} " if self.given else ""
             command = f"cachediag rules explain {given}{file}   "
             yield line(("next   ", GOOD), command, ("what each rule does", DIM))
             return
@@ -113,7 +116,9 @@ class CheckReport:
         else:
             what = "no rule touches text of the user or of the model"
         yield line(("safe", GOOD), f"   {what}")
-        yield line(("next   ", GOOD), f"cachediag fix strip --rules {file} --upstream URL")
+        command = f"cachediag fix strip --rules {file} {printable(self.live)}"
+        # A command that is cut off is none.
+        yield Text.assemble(("next   ", GOOD), command)
 
 
 def _head(rule: Rule, right: str, options: ConsoleOptions) -> Text:
@@ -156,7 +161,7 @@ def _objection(found: Objection, sign: str, style: str, options: ConsoleOptions)
     if found.request is not None:
         path = f", {printable(found.path)}" if found.path else ""
         yield line((f"  request {found.request}{path}", DIM))
-    yield _wrapped(f"  fix   {found.remedy}", 8, GOOD, options, indent=8)
+    yield _wrapped(f"  fix   {printable(found.remedy)}", 8, GOOD, options, indent=8)
 
 
 def _wrapped(text: str, head: int, style: str, options: ConsoleOptions, *, indent: int = 2) -> Text:

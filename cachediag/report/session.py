@@ -1,5 +1,6 @@
 """How a session looks in a terminal: its requests, and the causes found in them."""
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -187,7 +188,7 @@ class SessionReport:
                 (f"and {count(len(others), 'other exchange')}: {printable(', '.join(places))}", DIM)
             )
         yield Text()
-        given = printable(self.name)
+        given = printable(shlex.quote(self.name))
         yield line(("next   ", GOOD), f"cachediag diff {given}")
 
 
@@ -204,7 +205,9 @@ class SessionsReport:
             yield line(f"nothing recorded yet in {printable(self.directory)}")
             yield line(("next   ", GOOD), "cachediag record -- claude")
             return
-        yield line((f"{'session':<24}  {'exchanges':>9}  {'bodies':>12}  {'file':>10}", DIM))
+        yield line(
+            (f"{'session':<24}  {'exchanges':>9}  {'body bytes':>12}  {'file bytes':>10}", DIM)
+        )
         for row in self.rows:
             name = f"{printable(row['name']):<24}  "
             if row["problem"]:
@@ -214,3 +217,11 @@ class SessionsReport:
                     f"{name}{row['exchanges']:>9,}  {row['body_bytes']:>12,}  "
                     f"{row['file_bytes']:>10,}"
                 )
+        yield Text()
+        newest = printable(shlex.quote(self.rows[0]["name"]))
+        yield from commands(
+            {
+                f"cachediag show {newest}": "its requests, a line each",
+                f"cachediag diff {newest}": "what broke their prefixes",
+            }
+        )

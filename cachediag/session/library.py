@@ -1,5 +1,6 @@
 """Where recordings live, what they are called, and how one is found again."""
 
+import difflib
 import os
 import shutil
 import tempfile
@@ -189,8 +190,14 @@ def resolve(name_or_path: str | Path) -> Path:
     raise UsageError(
         "no such file, and no recorded session of that name",
         where=str(name_or_path),
-        remedy="List what has been recorded: cachediag sessions",
+        remedy=f"{_near(str(name_or_path))}List what has been recorded: cachediag sessions",
     )
+
+
+def _near(name: str) -> str:
+    """A question that names the recorded session a slip may have meant."""
+    close = difflib.get_close_matches(name, [path.stem for path in recorded()], n=1)
+    return f"Did you mean {close[0]}? " if close else ""
 
 
 def _made(directory: Path) -> Path:

@@ -129,7 +129,10 @@ def test_show_body_writes_the_bytes_and_nothing_else(session):
 
 def test_sessions_lists_what_was_recorded(capsys, session):
     text = ran(capsys, "sessions")
-    assert "2026-11-29-2341" in text.out
+    head, row, *_ = text.out.splitlines()
+    assert head.split() == ["session", "exchanges", "body", "bytes", "file", "bytes"]
+    assert row.split()[:2] == ["2026-11-29-2341", "5"]
+    assert "next   cachediag show 2026-11-29-2341   its requests, a line each\n" in text.out
     made = json.loads(ran(capsys, "sessions", "--format", "json").out)
     (row,) = made["sessions"]
     assert (row["name"], row["exchanges"]) == ("2026-11-29-2341", 5)
@@ -198,6 +201,7 @@ def test_a_file_that_is_none_of_these(capsys, pair, name, content, message):
         (("show", "9"), "no request 9"),
         (("show", "--body"), "cachediag: --body needs a request's number"),
         (("explain", "V1"), "cachediag: no finding has the code 'V1'"),
+        (("explain", "Billing"), "cachediag: no finding has the code 'Billing'"),
         (("import", "nowhere"), "cachediag: nowhere: "),
     ],
 )
@@ -208,6 +212,12 @@ def test_a_mistake_is_one_line_and_what_to_do(capsys, session, arguments, messag
     first, *remedy = done.err.splitlines()
     assert message in first
     assert len(remedy) == 1
+
+
+def test_a_slip_in_a_session_s_name_is_answered_with_the_name(capsys, session):
+    done = ran(capsys, "diff", "2026-11-29-234")
+    assert "           Did you mean 2026-11-29-2341? List what" in done.err
+    assert "Did you mean" not in ran(capsys, "diff", "unlike").err
 
 
 def test_a_folder_without_bodies(capsys, tmp_path):

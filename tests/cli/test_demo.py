@@ -64,6 +64,7 @@ def test_it_ends_with_the_cause_and_the_next_commands(
         "cachediag diff demo",
         "cachediag show demo 0",
         "cachediag explain V01",
+        "cachediag rules new demo -o rules.toml",
         "cachediag record -- claude",
     ]
 

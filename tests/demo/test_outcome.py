@@ -86,6 +86,16 @@ def test_a_finding_is_as_in_every_document_with_its_count(sent: list[bytes]) -> 
     assert listed == documents.finding(found[2].breaks[0]) | {"requests": 8}
 
 
+def test_the_rule_that_removes_it_is_a_next_step(sent: list[bytes]) -> None:
+    assert document("demo", analysed(sent))["next"] == [
+        "cachediag diff demo",
+        "cachediag show demo 0",
+        "cachediag explain V01",
+        "cachediag rules new demo -o rules.toml",
+        "cachediag record -- claude",
+    ]
+
+
 def test_without_a_break_it_says_so(sent: list[bytes]) -> None:
     found = analysed(sent[:2])
     written = document("demo", found)

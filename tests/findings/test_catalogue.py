@@ -116,6 +116,15 @@ def test_an_unknown_code_names_the_near_ones() -> None:
     assert caught.value.remedy.endswith("List them all: cachediag explain")
 
 
+@pytest.mark.parametrize(
+    ("word", "named"), [("billing", "Did you mean V01? "), ("e", ""), ("", "")]
+)
+def test_a_word_of_a_title_leads_to_its_code(word: str, named: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        load(word)
+    assert caught.value.remedy == f"{named}List them all: cachediag explain"
+
+
 def test_nonsense_is_near_nothing() -> None:
     with pytest.raises(UsageError) as caught:
         load("../../etc/passwd")

@@ -1,6 +1,6 @@
 """`cachediag fix strip`: a proxy that applies rules to what passes, and records nothing."""
 
-import os
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +10,11 @@ from cachediag.cli.proxy import (
     CONTEXT_SETTINGS,
     CommandArgument,
     HostOption,
+    Mode,
+    ModeOption,
     PortOption,
     UpstreamOption,
+    planned,
     told_of,
     until_the_end,
 )
@@ -21,7 +24,7 @@ from cachediag.cli.stripping import stripping
 __all__ = ["CONTEXT_SETTINGS", "strip"]
 
 
-def strip(
+def strip(  # noqa: PLR0917 - a parameter is an option
     rules: Annotated[
         Path,
         typer.Option(
@@ -33,6 +36,7 @@ def strip(
     ],
     command: CommandArgument = None,
     upstream: UpstreamOption = None,
+    mode: ModeOption = Mode.reverse,
     host: HostOption = "127.0.0.1",
     port: PortOption = 0,
 ) -> None:
@@ -45,12 +49,14 @@ def strip(
     Examples:
       cachediag fix strip --rules rules.toml --upstream http://127.0.0.1:8000
       cachediag fix strip --rules rules.toml -- claude
+      cachediag fix strip --rules rules.toml --mode forward -- claude
     """  # noqa: D301 - the backspace keeps the lines below as they are
     from cachediag.capture.client import check_command
     from cachediag.capture.proxy import running_proxy
-    from cachediag.capture.recording import confdir, plan_reverse
+    from cachediag.capture.recording import confdir
+    from cachediag.capture.redact import safe_url
 
-    plan = plan_reverse(os.environ, upstream)
+    plan = planned(mode, upstream)
     if command:
         check_command(command[0])
     screen = Screen()
@@ -66,4 +72,8 @@ def strip(
         told_of(proxy, plan, host, screen, recorded=False)
         code = until_the_end(command, proxy, plan, screen, what="the proxy", status=changing.line)
     screen.say("", changing.report())
+    if upstream and changing.tally.changed:
+        url = safe_url(upstream)
+        words = shlex.join(["cachediag", "verify", "--backend", url, "--rules", str(rules)])
+        screen.say("", f"next   {words}", "       what it is worth on the server")
     screen.leave(code)

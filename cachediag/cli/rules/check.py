@@ -1,6 +1,7 @@
 """`cachediag rules check`: a rule file tried on a session, offline."""
 
-from typing import Annotated
+import shlex
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +18,9 @@ from cachediag.cli.options import (
 from cachediag.cli.rules.given import GivenArgument, given_files
 from cachediag.collecting import collect_seldom
 from cachediag.errors import UsageError
+
+if TYPE_CHECKING:
+    from cachediag.session.source import Source
 
 __all__ = ["check"]
 
@@ -75,6 +79,28 @@ def check(
     if format_ is Format.json:
         write(documents.dumps(rules_documents.checked(made, opened.name, str(words.file))))
     else:
-        out().print(CheckReport(made, opened.name, str(words.file), words.session or ""))
+        named = words.session or ""
+        out().print(CheckReport(made, opened.name, str(words.file), named, _live(opened)))
     if not made.safe:
         raise typer.Exit(1)
+
+
+def _live(opened: "Source") -> str:
+    """The rest of a `fix strip` that stands where the session was recorded."""
+    from cachediag.demo.recorded import MADE_UP
+    from cachediag.session import Session
+
+    meta = opened.meta if isinstance(opened, Session) else {}
+    if meta.get("client") == MADE_UP:
+        meta = {}
+    upstreams, mode = meta.get("upstream", "").split(), meta.get("mode")
+    client = ["--", meta["client"]] if "client" in meta else []
+    if mode == "forward":
+        words = ["--mode", "forward", *(client or ["--", "CMD"])]
+    elif len(upstreams) == 1:
+        words = ["--upstream", *upstreams, *client]
+    elif upstreams and client:
+        words = client
+    else:
+        words = ["--upstream", "URL", *client]
+    return shlex.join(words)

@@ -10,7 +10,7 @@ from cachediag.capture.recording import plan_reverse, recording
 from cachediag.demo.client import opening, play_alone
 from cachediag.demo.live.claude import claude_code, relayed, take_turns
 from cachediag.demo.live.sized import conversation
-from cachediag.demo.recorded import check_stored
+from cachediag.demo.recorded import MADE_UP, check_stored
 from cachediag.demo.script import Lane
 from cachediag.model import Exchange
 from cachediag.session import library
@@ -73,7 +73,7 @@ def record_made_up(
     def play(base_url: str) -> None:
         play_alone(lane, base_url)
 
-    client = {"client": "made up"}
+    client = {"client": MADE_UP}
     return _record(play, live.base_url, {**meta, **client}, told, expected=len(lane.steps))
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from cachediag.analysis.choice import choose
+from cachediag.session import Session
 from tests.analysis.sessions import recorded
 from tests.cli.running import ran
 from tests.compare.bodies import raw
@@ -18,6 +19,36 @@ def test_safe_rules_end_with_0(capsys, session, rules):
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith(f"{rules} against stock   4 requests\n")
     assert f"next   cachediag fix strip --rules {rules} --upstream URL" in done.out
+
+
+@pytest.mark.parametrize(
+    ("meta", "live"),
+    [
+        (
+            {"mode": "reverse", "upstream": "http://127.0.0.1:8000"},
+            "--upstream http://127.0.0.1:8000",
+        ),
+        (
+            {"mode": "reverse", "upstream": "http://127.0.0.1:8000", "client": "claude"},
+            "--upstream http://127.0.0.1:8000 -- claude",
+        ),
+        (
+            {"mode": "reverse", "upstream": "http://127.0.0.1:8000", "client": "made up"},
+            "--upstream URL",
+        ),
+        ({"mode": "reverse", "upstream": "https://a.test https://b.test"}, "--upstream URL"),
+        (
+            {"mode": "reverse", "upstream": "https://a.test https://b.test", "client": "claude"},
+            "-- claude",
+        ),
+        ({"mode": "forward", "upstream": "a.test"}, "--mode forward -- CMD"),
+        ({"mode": "forward", "upstream": "a.test", "client": "x y"}, "--mode forward -- 'x y'"),
+    ],
+)
+def test_what_was_recorded_is_in_the_next_command(capsys, session, rules, meta, live):
+    Session.create(session, meta=meta).close()
+    done = ran(capsys, "rules", "check", "stock", rules)
+    assert f"next   cachediag fix strip --rules {rules} {live}\n" in done.out
 
 
 def test_refused_rules_end_with_1(capsys, session, write):
