@@ -40,7 +40,9 @@ def _content(content: Json) -> tuple[Piece, ...]:
     texts = [
         (Piece(item["text"], number),)
         for number, item in enumerate(content if isinstance(content, list) else ())
-        if isinstance(item, dict) and item.get("type") in _TEXTS and "text" in item
+        if isinstance(item, dict)
+        and item.get("type") in _TEXTS
+        and isinstance(item.get("text"), str)
     ]
     return joined(texts, "\n")
 

@@ -88,7 +88,8 @@ def _block(block: Block, edit: Edit) -> Block | None:
     if block.kind != "text":
         return block
     value = jsontext.decode(block.canonical)
-    text = edit(value["text"])
-    if text == value["text"]:
+    before = value.get("text") if isinstance(value, dict) else None
+    text = edit(before) if isinstance(before, str) else before
+    if text == before:
         return block
     return replace(block, canonical=jsontext.encode(value | {"text": text})) if text else None
