@@ -33,6 +33,7 @@ class Settings:
     engine: str | None = None
     incoming: bool = False
     prefill_rate: float | None = None
+    """Tokens a second."""
     with_rows: bool = False
     """Make a row a request, which needs pyarrow."""
 
@@ -58,9 +59,11 @@ class Counted:
     avoidable_seconds: float | None
     """Of prefilling the avoidable tokens; None where no rate is known."""
     usd: float | None
+    """Dollars for the prompts whose price is known; None where none is."""
     avoidable_usd: float | None
     priced_requests: int
     prices_as_of: str | None
+    """A month, such as `2026-10`."""
     causes: tuple[CauseCost, ...]
     notes: Sequence[str] = ()
     """What the user must be told of how it was read."""

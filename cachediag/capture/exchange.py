@@ -39,7 +39,9 @@ class RawExchange:
     outgoing_headers: Fields = ()
     """Those that went on with it."""
     started: float | None = None
+    """In seconds since the epoch, as the other times are."""
     status: int | None = None
+    """Of HTTP; None where no response came."""
     response_headers: Fields = ()
     chunks: tuple[Chunk, ...] = ()
     first_byte: float | None = None

@@ -25,6 +25,7 @@ class Part:
     """JSON path in the request's body."""
     schema: dict[str, Json]
     depth: int
+    """How many schemas it stands in."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,7 @@ class Feature(NamedTuple):
     `malformed`, `long`."""
     text: str
     position: int
+    """Characters of the pattern before it."""
     in_class: bool = False
 
 

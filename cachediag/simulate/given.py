@@ -52,13 +52,18 @@ class Wanted:
     repeats: int | None = None
     seed: int | None = None
     speed: float | None = None
+    """How many times faster than recorded."""
     rate: float | None = None
+    """Requests a second."""
     closed: bool = False
     prefill_rate: float | None = None
+    """Tokens a second, as the two below are; see `Server`."""
     decode_rate: float | None = None
     batch_rate: float | None = None
     concurrency: int | None = None
+    """Requests that a replica runs at once."""
     capacity: int | None = None
+    """Tokens that its cache holds."""
     engine: str | None = None
 
     def check(self) -> None:
@@ -103,7 +108,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a recording tells of its server; None where it tells nothing."""
+    """What a recording tells of its server, in tokens a second; None where it tells nothing."""
 
     prefill_rate: float | None = None
     decode_rate: float | None = None

@@ -24,7 +24,9 @@ class Cell:
     """One pair of the two numbers, and what it came to."""
 
     prefix_length: int
+    """In the unit of the sweep."""
     threshold: int
+    """Requests in flight at one replica."""
     outcome: Outcome
 
 

@@ -219,7 +219,11 @@ class Served:
 
     @contextmanager
     def opened(self, *, patched: bool) -> Iterator[Live]:
-        """Start the server, and wait until it answers."""
+        """Start the server, and wait until it answers.
+
+        Raises:
+            CachediagError: it does not start, or runs without the patch.
+        """
         with _removed(Path(tempfile.mkdtemp(prefix="cachediag-verify-"))) as directory:
             environment = dict(os.environ)
             if patched and self.installation is not None:

@@ -16,6 +16,7 @@ class Told:
     """What a backend says of one request. None is absent, which is not zero."""
 
     reused: int | None = None
+    """Tokens taken from the cache."""
     prompt: int | None = None
     """Tokens of the whole prompt."""
     source: str | None = None

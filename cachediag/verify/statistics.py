@@ -18,7 +18,7 @@ Samples = Sequence[float]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure and its 95 % interval."""
+    """A figure and its 95 % interval, in the unit of what was measured."""
 
     value: float
     low: float

@@ -35,6 +35,7 @@ class LiveDemo:
     tokens: int = 12_000
     """How long tools and system prompt of the made-up client are at least."""
     repeats: int = 2
+    """Of each arm."""
 
     @property
     def profile(self) -> str:

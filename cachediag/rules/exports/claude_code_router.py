@@ -24,7 +24,11 @@ class ClaudeCodeRouter:
     title = "Claude Code Router"
 
     def script(self, export: Export) -> str:
-        """The whole script."""
+        """The whole script.
+
+        Raises:
+            UsageError: the target's name is none of a CommonJS module.
+        """
         if export.target.suffix not in (".js", ".cjs"):
             raise UsageError(
                 "is no name for a CommonJS module",

@@ -95,7 +95,11 @@ class Copied:
         mx.eval(_arrays(self.cache))
 
     def restored(self, length: int) -> list[Any]:
-        """Caches of the first tokens."""
+        """Caches of the first tokens.
+
+        Raises:
+            ValueError: they are of a kind that cannot be cut so short.
+        """
         cache = copy.deepcopy(self.cache)
         surplus = self.length - length
         if surplus and caches.trim_prompt_cache(cache, surplus) != surplus:

@@ -59,7 +59,9 @@ class Slot:
     """One system prefix and the conversations that grew out of it."""
 
     key: Sequence[int]
+    """The tokens of the system prefix."""
     used: int
+    """A count that grows with each use of any slot."""
     system: Kept | None = None
     branches: list[Kept] = field(default_factory=list)
 
