@@ -23,6 +23,7 @@ __all__ = ["Capture"]
 MAX_BODY = 256 * 1024 * 1024
 """Bytes of one response that are kept; a response may be longer."""
 
+_ENDED = "the recording ended before the response did"
 _KEPT: frozenset[Endpoint] = frozenset({"messages", "chat", "responses", "count_tokens"})
 
 Stream = Callable[[bytes], Iterable[bytes] | bytes]
@@ -69,6 +70,8 @@ class Capture:
         self._open: dict[str, _Open] = {}
         self._ended: list[RawExchange] = []
         self._flows: dict[str, http.HTTPFlow] = {}
+        self.ending = False
+        """Set when the recording is about to end, which is then what ends an exchange."""
 
     @property
     def in_flight(self) -> int:
@@ -117,12 +120,13 @@ class Capture:
 
     def error(self, flow: http.HTTPFlow) -> None:
         """End a record whose exchange did not complete."""
-        self._finish(flow, flow.error.msg if flow.error else "unknown error")
+        error = flow.error.msg if flow.error else "unknown error"
+        self._finish(flow, _ENDED if self.ending else error)
 
     def done(self) -> None:
         """End what is still open, and have the writer store all that waits."""
         for flow in list(self._flows.values()):
-            self._finish(flow, "the recording ended before the response did")
+            self._finish(flow, _ENDED)
         self._hand_over()
         self._writer.close()
 

@@ -145,5 +145,6 @@ def recording(
             deadline = time.monotonic() + _SETTLE_SECONDS
             while capture.in_flight and time.monotonic() < deadline:
                 time.sleep(0.01)
+            capture.ending = True
     finally:
         writer.close()

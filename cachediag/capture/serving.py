@@ -85,7 +85,8 @@ async def _serve(
     through = [_ThroughProxies(via)] if any(via.values()) else []
     try:
         master.addons.add(_Together(proxyserver, NextLayer(), TlsConfig(), DisableH2C()))
-        master.addons.add(*through, *addons)
+        # First, so that the others are told of the end when nothing passes any more.
+        master.addons.add(_HangsUp(proxyserver), *through, *addons)
         master.addons.add(_Started(master, proxyserver, started))
         master.options.update(**options)
         for mode in master.options.mode:
@@ -101,7 +102,6 @@ async def _serve(
         await master.done()
         raise
     finally:
-        await proxyserver.servers.update([])
         await _hang_up(proxyserver)
 
 
@@ -119,6 +119,7 @@ def _listen_on_tcp_alone(mode: str) -> None:
 
 async def _hang_up(proxyserver: Proxyserver) -> None:
     """Close what clients hold open; tasks that the loop has to cancel make asyncio complain."""
+    await proxyserver.servers.update([])
     handlers = list(proxyserver.connections.values())
     for handler in handlers:
         await handler.on_timeout()
@@ -132,6 +133,16 @@ class _Together:
 
     def __init__(self, *addons: object) -> None:
         self.addons = addons
+
+
+class _HangsUp:
+    """Closes the connections as the proxy ends."""
+
+    def __init__(self, proxyserver: Proxyserver) -> None:
+        self._proxyserver = proxyserver
+
+    async def done(self) -> None:
+        await _hang_up(self._proxyserver)
 
 
 class _Started:

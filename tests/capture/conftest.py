@@ -77,5 +77,6 @@ def recorder(tmp_path: Path, confdir: Path) -> Recorder:
             deadline = time.monotonic() + settle
             while capture.in_flight and time.monotonic() < deadline:
                 time.sleep(0.005)
+            capture.ending = True
 
     return record

@@ -4,8 +4,10 @@ import asyncio
 import hashlib
 import json
 import random
+import time
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,6 +94,8 @@ class Outcome:
     sent: bytes
     """What the upstream sent, encoded."""
     response: Response
+    ended: float
+    """When the client had all of it, by the monotonic clock."""
 
     @property
     def right(self) -> bool:
@@ -164,10 +168,22 @@ class Load:
                         self.took(number, data)
 
                     response = await talk(reader, writer, request, took=took)
-                    sent = bytes(self.sent[plan.number])
-                    outcomes.append(Outcome(plan, request, sent, response))
+                    # Nothing was, where somebody answered in the upstream's place.
+                    sent = bytes(self.sent.get(plan.number, b""))
+                    outcomes.append(Outcome(plan, request, sent, response, time.monotonic()))
                     if plan.framing == "close":
                         break
+        return outcomes
+
+    async def until_down(self, url: str, given: Iterator[Plan]) -> list[Outcome]:
+        """One client, that goes on until nobody answers; gives what it got whole."""
+        outcomes: list[Outcome] = []
+        with suppress(OSError, asyncio.IncompleteReadError):
+            for plan in given:
+                for outcome in await self.client(url, [plan]):
+                    if not outcome.response.whole:
+                        return outcomes
+                    outcomes.append(outcome)
         return outcomes
 
     async def clients(self, url: str, given: list[Plan], count: int) -> list[Outcome]:

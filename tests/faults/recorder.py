@@ -112,15 +112,28 @@ def recording(
     upstream: str,
     directory: Path,
     *words: str,
+    client: Sequence[str] = (),
     path: Path | None = None,
     program: Sequence[str] = ("-m", "cachediag"),
 ) -> Iterator[Recorder]:
-    """Run a recorder before an upstream; whatever is left of it at the end is killed."""
+    """Run a recorder before an upstream; whatever is left of it at the end is killed.
+
+    Args:
+        upstream: its URL.
+        directory: where it runs.
+        words: options.
+        client: a command to run, whose end is the recorder's.
+        path: the session; without it one in `directory`.
+        program: what Python runs.
+    """
     path = path or directory / "s.cachediag"
     log = directory / f"{path.name}.log"
     with log.open("wb") as errors:
         process = subprocess.Popen(
-            [sys.executable, *program, "record", "--upstream", upstream, "-o", str(path), *words],
+            [
+                *(sys.executable, *program, "record", "--upstream", upstream, "-o", str(path)),
+                *(*words, "--", *client),
+            ],
             cwd=directory,
             env=environment(directory / "home"),
             stdin=subprocess.DEVNULL,
@@ -132,7 +145,8 @@ def recording(
     try:
         recorder.url = recorder.saw(r"^(127\.0\.0\.1:\d+) ")[1]
         recorder.url = f"http://{recorder.url}"
-        recorder.saw("^Ctrl-C ends")
+        if not client:
+            recorder.saw("^Ctrl-C ends")
         yield recorder
     finally:
         process.kill()

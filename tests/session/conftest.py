@@ -34,7 +34,8 @@ def start_writer() -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
             process.stdout.close()
 
 
-def _mount(directory: Path) -> bool:
+def mounted(directory: Path) -> bool:
+    """Mount a file system of 1 MiB, where that is allowed."""
     if sys.platform != "linux" or os.geteuid() or not shutil.which("mount"):
         return False
     command = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(directory)]
@@ -46,7 +47,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 1 MiB."""
     directory = tmp_path / "disk"
     directory.mkdir()
-    if not _mount(directory):
+    if not mounted(directory):
         pytest.skip("no right to mount a small disk here")
     yield directory
     subprocess.run(["umount", str(directory)], check=True)
@@ -57,7 +58,7 @@ def closing(tmp_path: Path) -> Iterator[tuple[Path, Callable[[], object]]]:
     """A directory, and what makes it unwritable; rights do not hold root back, a mount does."""
     directory = tmp_path / "closing"
     directory.mkdir()
-    if _mount(directory):
+    if mounted(directory):
         remount = ["mount", "-o", "remount,ro", str(directory)]
         yield directory, lambda: subprocess.run(remount, check=True)
         subprocess.run(["umount", str(directory)], check=True)
