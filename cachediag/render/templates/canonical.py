@@ -7,7 +7,6 @@ arguments as JSON, a tool result its text, an image or document the word for it.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from operator import attrgetter
 
 from cachediag.heads import common_head
 from cachediag.model import Block, Json, Part, Prompt, Run
@@ -16,8 +15,6 @@ from cachediag.render.memo import Latest
 from cachediag.render.rendered import Piece, Rendered, Segment
 
 __all__ = ["Canonical"]
-
-_BLOCKS = attrgetter("blocks")
 _NOTE = "The hosted model's own prompt is not known; the text stands for it in estimates."
 
 
@@ -46,7 +43,7 @@ class Canonical:
                 continue
             written = self._written(run, number)
             segments, firsts = segments + written.segments, firsts + written.firsts
-            number += sum(map(len, map(_BLOCKS, run.parts)))
+            number = written.firsts[-1] + len(run.parts[-1].blocks)
             if run.section != "messages":
                 prefix += sum([len(segment.text) for segment in written.segments])
                 talk = len(segments)
