@@ -27,20 +27,15 @@ def read_folder(path: Path) -> Source:
     """
     where = str(path)
     secrets = Secrets()
-    exchanges: list[Exchange] = []
-    without = 0
-    for file in _files(path):
-        exchange = _read(file, secrets)
-        if exchange is None:
-            without += 1
-        else:
-            exchanges.append(exchange)
+    found = [_read(file, secrets) for file in _files(path)]
+    exchanges = [each for each in found if each is not None]
     if not exchanges:
         raise InputError(
             "the folder holds no request bodies",
             where=where,
             remedy="Give a folder of JSON bodies, one a file",
         )
+    without = len(found) - len(exchanges)
     notes = [f"{without} files in {path.name} hold no request body"] if without else []
     return numbered(path.resolve().name, exchanges, notes)
 

@@ -38,24 +38,20 @@ class Jsonl:
             InputError: a line is not JSON, or none holds a request body.
         """
         secrets = Secrets()
-        exchanges = []
-        lines = without = 0
+        found = []
         for number, line in _lines(source):
             check_json(line, source.where, number)
-            lines += 1
             with placed(source.where, f"line {number}"):
-                exchange = exchange_of(line, secrets)
-            if exchange is None:
-                without += 1
-            else:
-                exchanges.append(exchange)
+                found.append(exchange_of(line, secrets))
+        exchanges = [each for each in found if each is not None]
         if not exchanges:
             raise InputError(
-                f"JSONL, but none of its {lines} lines holds a request body",
+                f"JSONL, but none of its {len(found)} lines holds a request body",
                 where=source.where,
                 remedy='Give a body a line, or an object with it under "body" or "request"',
             )
-        notes = [f"{without} of {lines} lines hold no request body"] if without else []
+        without = len(found) - len(exchanges)
+        notes = [f"{without} of {len(found)} lines hold no request body"] if without else []
         return numbered(source.name, exchanges, notes)
 
 
