@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from mitmproxy import flow, http
 
+    from cachediag.model import Exchange
+
 __all__ = ["Flows"]
 
 # A flow is a tnetstring dictionary: its length, then its first key.
@@ -44,7 +46,7 @@ class Flows:
 
         notes: list[str] = []
         intake = Intake()
-        exchanges = []
+        exchanges: list[Exchange] = []
         strange = 0
         for recorded in _flows(source, notes):
             if isinstance(recorded, http.HTTPFlow):
