@@ -14,7 +14,7 @@ from typing import Any
 import brotli
 import zstandard
 
-from tests.faults.net import Reply, Request, Response, connected, talk
+from tests.faults.net import Reply, Request, Response, Tunnel, connected, talk
 
 __all__ = ["Load", "Outcome", "Plan", "plans"]
 
@@ -154,12 +154,14 @@ class Load:
         self.got[number] = self.got.get(number, 0) + len(data)
         self._more.setdefault(number, asyncio.Event()).set()
 
-    async def client(self, url: str, given: list[Plan]) -> list[Outcome]:
+    async def client(
+        self, url: str, given: list[Plan], tunnel: Tunnel | None = None
+    ) -> list[Outcome]:
         """One client, which keeps its connection as long as it lasts."""
         left = list(given)
         outcomes: list[Outcome] = []
         while left:
-            async with connected(url) as (reader, writer):
+            async with connected(url, tunnel) as (reader, writer):
                 while left:
                     plan = left.pop(0)
                     request = plan.request()
@@ -186,8 +188,10 @@ class Load:
                     outcomes.append(outcome)
         return outcomes
 
-    async def clients(self, url: str, given: list[Plan], count: int) -> list[Outcome]:
+    async def clients(
+        self, url: str, given: list[Plan], count: int, tunnel: Tunnel | None = None
+    ) -> list[Outcome]:
         """So many clients at once, which share the plans."""
         shares = [given[start::count] for start in range(count)]
-        outcomes = await asyncio.gather(*(self.client(url, share) for share in shares))
+        outcomes = await asyncio.gather(*(self.client(url, share, tunnel) for share in shares))
         return [outcome for each in outcomes for outcome in each]

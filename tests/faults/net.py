@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
@@ -17,6 +18,7 @@ __all__ = [
     "Reply",
     "Request",
     "Response",
+    "Tunnel",
     "ask",
     "connected",
     "head",
@@ -200,14 +202,27 @@ def head(body: bytes, **headers: object) -> bytes:
     return f"POST {PATH} HTTP/1.1\r\n{''.join(lines)}\r\n".encode()
 
 
+@dataclass(frozen=True)
+class Tunnel:
+    """A forward proxy, and what its certificates are checked with."""
+
+    url: str
+    tls: ssl.SSLContext
+
+
 @asynccontextmanager
 async def connected(
-    url: str,
+    url: str, tunnel: Tunnel | None = None
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     """A client's connection."""
-    parts = urlsplit(url)
+    parts = urlsplit(tunnel.url if tunnel else url)
     reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
     try:
+        if tunnel:
+            beyond = urlsplit(url)
+            writer.write(f"CONNECT {beyond.netloc} HTTP/1.1\r\n\r\n".encode())
+            assert b" 200 " in await reader.readuntil(b"\r\n\r\n")
+            await writer.start_tls(tunnel.tls, server_hostname=beyond.hostname)
         yield reader, writer
     finally:
         writer.close()

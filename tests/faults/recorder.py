@@ -115,6 +115,7 @@ def recording(
     client: Sequence[str] = (),
     path: Path | None = None,
     program: Sequence[str] = ("-m", "cachediag"),
+    trusted: Path | None = None,
 ) -> Iterator[Recorder]:
     """Run a recorder before an upstream; whatever is left of it at the end is killed.
 
@@ -125,8 +126,10 @@ def recording(
         client: a command to run, whose end is the recorder's.
         path: the session; without it one in `directory`.
         program: what Python runs.
+        trusted: certificates that the upstream is checked with.
     """
     path = path or directory / "s.cachediag"
+    trust = {"SSL_CERT_FILE": str(trusted)} if trusted else {}
     log = directory / f"{path.name}.log"
     with log.open("wb") as errors:
         process = subprocess.Popen(
@@ -135,7 +138,7 @@ def recording(
                 *(*words, "--", *client),
             ],
             cwd=directory,
-            env=environment(directory / "home"),
+            env=environment(directory / "home") | trust,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=errors,
