@@ -9,7 +9,7 @@ from itertools import islice
 from cachediag.errors import UsageError
 from cachediag.simulate.model import Request
 
-__all__ = ["Arrivals", "Made", "arrivals", "check_load", "loaded", "poisson", "source"]
+__all__ = ["Arrivals", "Made", "arrivals", "check_load", "offered", "poisson", "source"]
 
 Made = Callable[[Iterator[float], int, Callable[[], Request] | None], Iterator[Request]]
 """Makes all requests in turn.
@@ -86,7 +86,7 @@ def poisson(rate: float, seed: int) -> Iterator[float]:
         yield time
 
 
-def loaded(
+def offered(
     made: Made, count: int, seed: int, *, rate: float | None, clients: int | None, ramp: float
 ) -> Iterator[Request]:
     """The requests of a generator that wait for no other: all, or those that clients begin with.

@@ -13,7 +13,7 @@ from cachediag.simulate.workloads.amounts import (
     described,
     values,
 )
-from cachediag.simulate.workloads.arrivals import check_load, loaded, source
+from cachediag.simulate.workloads.arrivals import check_load, offered, source
 
 __all__ = ["Chats"]
 
@@ -77,7 +77,7 @@ class Chats:
 
     def _requests(self, seed: int) -> Iterator[Request]:
         made = partial(self._begun, seed)
-        return loaded(made, self.chats, seed, rate=self.rate, clients=self.clients, ramp=self.ramp)
+        return offered(made, self.chats, seed, rate=self.rate, clients=self.clients, ramp=self.ramp)
 
     def _begun(
         self,

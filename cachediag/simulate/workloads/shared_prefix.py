@@ -14,7 +14,7 @@ from cachediag.simulate.workloads.amounts import (
     counts,
     described,
 )
-from cachediag.simulate.workloads.arrivals import check_load, loaded, source
+from cachediag.simulate.workloads.arrivals import check_load, offered, source
 
 __all__ = ["SharedPrefix"]
 
@@ -84,7 +84,7 @@ class SharedPrefix:
 
     def _requests(self, seed: int) -> Iterator[Request]:
         made = partial(self._made, seed)
-        return loaded(
+        return offered(
             made, self.requests, seed, rate=self.rate, clients=self.clients, ramp=self.ramp
         )
 
