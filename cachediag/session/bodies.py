@@ -21,6 +21,8 @@ _LATEST: Final[dict[Kind, str]] = {
     " ORDER BY id DESC LIMIT ?",
 }
 _CACHE_BYTES: Final = 64 << 20
+_LONGEST_CHAIN: Final = 4 * MAX_DEPTH
+"""Deltas that one body may take to be read, far more than are ever written."""
 
 
 class BodyDamagedError(Exception):
@@ -155,6 +157,8 @@ class Bodies:
             size, digest, base, data = self._row(wanted)
             if base is not None and base >= wanted:
                 raise BodyDamagedError(f"body {wanted} is encoded against a later one")
+            if len(chain) > _LONGEST_CHAIN:
+                raise BodyDamagedError(f"body {body_id} is encoded against too many others")
             chain.append((wanted, size, digest, data))
             wanted = base
         for link, size, digest, data in reversed(chain):

@@ -18,6 +18,7 @@ from cachediag.session import schema
 from cachediag.session.bodies import Bodies, BodyDamagedError, Encoded, Kind
 from cachediag.session.rows import INSERT, info_of, row_of, selecting, storable
 from cachediag.session.source import no_request
+from cachediag.session.tables import check_tables
 
 __all__ = ["Recorder", "Session"]
 
@@ -96,7 +97,7 @@ class Session:
         connection, release = schema.open_for_reading(path)
         session = cls(path, connection, release=release)
         try:
-            len(session)
+            session._check_contents()
         except SessionError:
             session.close()
             raise
@@ -196,6 +197,16 @@ class Session:
         with schema.explained(self.path):
             row = self._connection.execute("SELECT COUNT(*) FROM exchanges").fetchone()
         return int(row[0])
+
+    def _check_contents(self) -> None:
+        # An exchange that is not numbered from 0 on would never be read.
+        with schema.explained(self.path):
+            check_tables(self.path, self._connection)
+            count, first, last = self._connection.execute(
+                "SELECT COUNT(*), MIN(number), MAX(number) FROM exchanges"
+            ).fetchone()
+        if count and (first, last) != (0, count - 1):
+            raise self._damaged("its exchanges are not numbered from 0")
 
     def info(self, index: int) -> ExchangeInfo:
         """Return all of one exchange but its bodies.
@@ -311,7 +322,7 @@ class Session:
     def _info(self, row: tuple[Any, ...]) -> ExchangeInfo:
         try:
             return info_of(row)
-        except (TypeError, ValueError) as error:
+        except ValueError as error:
             raise self._damaged(f"exchange {row[0]}: {error}") from error
 
     def _exchange(self, row: tuple[Any, ...]) -> Exchange:

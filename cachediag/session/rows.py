@@ -1,13 +1,16 @@
 """The rows of the table of exchanges."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, astuple, fields
 from typing import Any, Final
 
-from cachediag.model import ExchangeInfo, Usage
+import msgspec
+
+from cachediag.model import ExchangeInfo, Json, Usage
 
 __all__ = ["INSERT", "info_of", "row_of", "selecting", "storable"]
 
+_COUNTS: Final = {field.name for field in fields(Usage)}
 _COLUMNS: Final = (
     "endpoint, method, path, started, first_byte, first_token, ended, status, model,"
     " response_model, usage, headers, response_headers, notes, error"
@@ -63,30 +66,45 @@ def info_of(row: tuple[Any, ...]) -> ExchangeInfo:
     """Return the exchange of a row that `selecting` gave.
 
     Raises:
-        TypeError, ValueError: the row holds what `row_of` never wrote.
+        ValueError: the row holds what `row_of` never wrote.
     """
+    try:
+        info = msgspec.convert(_told(row), ExchangeInfo)
+    except (msgspec.ValidationError, TypeError) as error:
+        raise ValueError(str(error)) from error
+    except RecursionError:
+        raise ValueError("JSON is nested too deeply") from None
+    if info.usage and any(count < 0 for count in astuple(info.usage) if count is not None):
+        raise ValueError("a count of tokens is negative")
+    return info
+
+
+def _told(row: tuple[Any, ...]) -> dict[str, Json]:
+    """What a row says, of whatever types."""
     usage = None if row[11] is None else json.loads(row[11])
-    return ExchangeInfo(
-        index=row[0],
-        endpoint=row[1],
-        method=row[2],
-        path=row[3],
-        started=row[4],
-        first_byte=row[5],
-        first_token=row[6],
-        ended=row[7],
-        status=row[8],
-        model=row[9],
-        response_model=row[10],
-        usage=None if usage is None else Usage(**usage),
-        headers=json.loads(row[12]),
-        response_headers=json.loads(row[13]),
-        notes=tuple(json.loads(row[14])),
-        error=row[15],
-        request_size=row[16],
-        response_size=row[17],
-        outgoing_size=row[18],
-    )
+    if isinstance(usage, dict) and not usage.keys() <= _COUNTS:
+        raise ValueError("its usage has a count of another name")
+    return {
+        "index": row[0],
+        "endpoint": row[1],
+        "method": row[2],
+        "path": row[3],
+        "started": row[4],
+        "first_byte": row[5],
+        "first_token": row[6],
+        "ended": row[7],
+        "status": row[8],
+        "model": row[9],
+        "response_model": row[10],
+        "usage": usage,
+        "headers": json.loads(row[12]),
+        "response_headers": json.loads(row[13]),
+        "notes": json.loads(row[14]),
+        "error": row[15],
+        "request_size": row[16],
+        "response_size": row[17],
+        "outgoing_size": row[18],
+    }
 
 
 def storable(text: str) -> str:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cachediag.errors import SessionError
+from cachediag.session.tables import check_tables
 
 __all__ = [
     "APPLICATION_ID",
@@ -210,6 +211,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
         connection = _connect(path, "rw")
         try:
             _create(connection)
+            check_tables(path, connection)
             _use_log(connection)
             connection.execute("PRAGMA synchronous = NORMAL")
             _check_version(path, _header(connection)[1])
