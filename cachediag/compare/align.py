@@ -1,5 +1,6 @@
 """Which block of the later prompt stands for which block of the earlier one."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
@@ -25,25 +26,28 @@ def align_tools(a: Sequence[Block], b: Sequence[Block]) -> list[Pair]:
     """Tools paired by name, in the later order; one that is gone follows its predecessor."""
     earlier = _named(a)
     later = _named(b)
-    pairs: list[Pair] = [(earlier.get(name), block) for name, block in later.items()]
-    previous: Block | None = None
+    follow: dict[tuple[str, int] | None, list[Pair]] = {}
+    before: tuple[str, int] | None = None
     for name, block in earlier.items():
-        if name not in later:
-            places = (i for i, pair in enumerate(pairs) if previous and pair[0] is previous)
-            pairs.insert(next(places, -1) + 1, (block, None))
-        previous = block
+        if name in later:
+            before = name
+        else:
+            follow.setdefault(before, []).append((block, None))
+    pairs: list[Pair] = follow.get(None, [])
+    for name, block in later.items():
+        pairs.append((earlier.get(name), block))
+        pairs += follow.get(name, ())
     return pairs
 
 
 def _named(tools: Sequence[Block]) -> dict[tuple[str, int], Block]:
     """Tools by name, and by which of that name, for a name may be there twice."""
     found: dict[tuple[str, int], Block] = {}
+    seen = Counter[str]()
     for tool in tools:
         name = str(named(jsontext.decode(tool.canonical)).get("name", ""))
-        nth = 0
-        while (name, nth) in found:
-            nth += 1
-        found[name, nth] = tool
+        found[name, seen[name]] = tool
+        seen[name] += 1
     return found
 
 
@@ -80,7 +84,7 @@ def _pair_run(a: Sequence[Block], b: Sequence[Block]) -> Iterator[Pair]:
             yield from ((None, block) for block in b[j:found])
             yield a[i], b[found]
             j = found + 1
-        elif j < len(b) and _takes_the_place(a[i], b[j], rest_a=a[i + 1 :]):
+        elif j < len(b) and _takes_the_place(a[i], b[j], a[i + 1 : i + 1 + _WINDOW]):
             yield a[i], b[j]
             j += 1
         else:
@@ -93,9 +97,9 @@ def _slot(block: Block) -> tuple[str, str]:
     return block.role, block.kind
 
 
-def _takes_the_place(a: Block, b: Block, rest_a: Sequence[Block]) -> bool:
+def _takes_the_place(a: Block, b: Block, following: Sequence[Block]) -> bool:
     """Whether a block that is unlike was put where another stood."""
-    if a.role != b.role or any(_alike(later, b) for later in rest_a[:_WINDOW]):
+    if a.role != b.role or any(_alike(later, b) for later in following):
         return False
     return a.kind == b.kind or a.kind in MEDIA or b.kind in MEDIA
 

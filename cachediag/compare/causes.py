@@ -1,5 +1,6 @@
 """Entries → the findings that end the shared prefix, one for each cause."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from cachediag.compare.comparison import Cause, Change, Entry, Stretch
@@ -34,9 +35,15 @@ def causes(stretches: Sequence[Stretch], later: Prompt) -> list[Finding]:
     for stretch in stretches:
         if stretch.reordered:
             found["O01", "tools"] = _tool_order(stretch.entries)
-        for entry in stretch.entries:
+        groups = defaultdict[Cause, list[int]](list)
+        for number, entry in enumerate(stretch.entries):
+            if entry.cause is not None:
+                groups[entry.cause].append(number)
+        next_bytes = _next_bytes(stretch.entries) if groups else []
+        for number, entry in enumerate(stretch.entries):
             if entry.cause is not None and entry.cause not in found:
-                found[entry.cause] = _block_finding(entry, stretch.entries)
+                group = [stretch.entries[other] for other in groups[entry.cause]]
+                found[entry.cause] = _block_finding(entry.cause, group, next_bytes[number])
             for change in entry.changes:
                 if change.cause not in found and entry.b is not None:
                     found[change.cause] = _change_finding(change, entry.b, later)
@@ -69,7 +76,8 @@ def _tool_order(entries: tuple[Entry, ...]) -> Finding:
 
 
 def _names(tools: list[Block]) -> str:
-    return _short(", ".join(_label(tool) for tool in tools))
+    # So many are never shown.
+    return _short(", ".join(_label(tool) for tool in tools[:_LONGEST]))
 
 
 def _label(block: Block) -> str:
@@ -85,10 +93,8 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _block_finding(entry: Entry, entries: tuple[Entry, ...]) -> Finding:
-    assert entry.cause is not None
-    code, path = entry.cause
-    group = [other for other in entries if other.cause == entry.cause]
+def _block_finding(cause: Cause, group: Sequence[Entry], next_byte: int | None) -> Finding:
+    code, path = cause
     gone = [other.a for other in group if other.a is not None]
     come = [other.b for other in group if other.b is not None]
     parts = [f"{len(gone)} gone"] if gone else []
@@ -97,7 +103,7 @@ def _block_finding(entry: Entry, entries: tuple[Entry, ...]) -> Finding:
         code,
         path,
         ", ".join(parts),
-        byte=come[0].start if come else _next_byte(entry, entries),
+        byte=come[0].start if come else next_byte,
         before=_listed(gone),
         after=_listed(come),
         confidence=_confidence(code),
@@ -109,11 +115,14 @@ def _listed(blocks: list[Block]) -> Excerpt | None:
     return Excerpt(text, 0, len(text)) if blocks else None
 
 
-def _next_byte(entry: Entry, entries: tuple[Entry, ...]) -> int | None:
-    """Where in the later body the block that is gone would have begun."""
-    place = entries.index(entry)
-    following = (other.b for other in entries[place:] if other.b and other.section == entry.section)
-    return next((block.start for block in following), None)
+def _next_bytes(entries: Sequence[Entry]) -> list[int | None]:
+    """For each entry where in the later body its block would begin, were it still there."""
+    found, following = list[int | None](), dict[str, int]()
+    for entry in reversed(entries):
+        if entry.b is not None:
+            following[entry.section] = entry.b.start
+        found.append(following.get(entry.section))
+    return found[::-1]
 
 
 def _confidence(code: str) -> Confidence:

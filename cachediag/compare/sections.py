@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from operator import attrgetter
 
 from cachediag.compare.align import Pair, align, align_tools
@@ -122,10 +123,13 @@ def _history_cause(x: Block | None, y: Block | None, later: Prompt) -> Cause:
 def _container(gone: Block, later: Prompt) -> str:
     """The array in the later body in which a block once stood."""
     content = gone.path.rpartition("[")[0] or gone.path
-    inside = (
-        block.path == content or block.path.startswith(f"{content}[") for block in later.blocks
+    return (
+        content
+        if content in _arrays(later)
+        else "messages"
+        if later.endpoint != "responses"
+        else "input"
     )
-    return content if any(inside) else "messages" if later.endpoint != "responses" else "input"
 
 
 def _entry(pair: Pair, cause: Cause, later: Prompt) -> Entry:
@@ -166,9 +170,29 @@ def _is_context(block: Block, prompt: Prompt) -> bool:
     """
     if block.kind != "text":
         return False
-    first = next((other.message for other in prompt.blocks if other.role == "user"), None)
-    inside = [other for other in prompt.blocks if other.message == first and first is not None]
-    if block not in inside:
+    last = _opening(prompt)
+    if last is None or block.message != last.message:
         return False
     text = jsontext.decode(block.canonical)["text"]
-    return block != inside[-1] or text.lstrip().startswith("<")
+    return block.start != last.start or (isinstance(text, str) and text.lstrip().startswith("<"))
+
+
+# A comparison asks for each of its changes.
+@lru_cache(maxsize=1)
+def _opening(prompt: Prompt) -> Block | None:
+    """The last block of the first message that the user wrote."""
+    first = next((block.message for block in prompt.blocks if block.role == "user"), None)
+    inside = [block for block in prompt.blocks if block.message == first and first is not None]
+    return inside[-1] if inside else None
+
+
+@lru_cache(maxsize=1)
+def _arrays(prompt: Prompt) -> frozenset[str]:
+    """The paths of all blocks, and of the arrays that they stand in."""
+    found = set[str]()
+    for block in prompt.blocks:
+        path = block.path
+        while path and path not in found:
+            found.add(path)
+            path = path.rpartition("[")[0]
+    return frozenset(found)

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 from hypothesis import given, settings
@@ -162,3 +162,33 @@ def test_no_expression_runs_away(text):
         compare(parse(body("1")), parse(body("2")))
 
     assert timed(work) < 2
+
+
+def _said(texts: Iterable[str]) -> bytes:
+    blocks = [{"type": "text", "text": text} for text in texts]
+    return json.dumps({"max_tokens": 1, "messages": [{"role": "user", "content": blocks}]}).encode()
+
+
+def _armed(tools: Iterable[tuple[str, int]]) -> bytes:
+    made = [{"name": name, "input_schema": {"const": number}} for name, number in tools]
+    return json.dumps({"max_tokens": 1, "messages": [], "tools": made}).encode()
+
+
+_MANY = range(3_000)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "count"),
+    [
+        (_said(f"a{n}" for n in _MANY), _said(f"b{n}" for n in _MANY), 3_000),
+        (_said(f"a{n}" for n in _MANY), _said(["other", *(f"a{n}" for n in _MANY)]), 1),
+        (_armed((f"t{n}", 1) for n in _MANY), _armed((f"t{n}", 1) for n in _MANY[::2]), 1),
+        (_armed(("same", n) for n in _MANY), _armed(("same", n) for n in _MANY[:-1]), 1),
+        (_armed((f"t{n}", 1) for n in _MANY), _armed((f"t{n}", 1) for n in reversed(_MANY)), 1),
+    ],
+    ids=["every block", "a block more", "half of the tools", "one name", "all in another order"],
+)
+def test_the_cost_grows_with_the_blocks(first, second, count):
+    a, b = parse(first), parse(second)
+    assert timed(lambda: compare(a, b)) < 3
+    assert len(compare(a, b).breaks) == count
