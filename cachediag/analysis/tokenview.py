@@ -16,6 +16,9 @@ from cachediag.tokens.sequence import TokenSequence
 
 __all__ = ["Counter", "Known", "TokenView", "counted", "counted_findings", "token_view"]
 
+_MOST_COUNTED = 64
+"""Causes of one pair that are counted each: every one takes a whole prompt made anew."""
+
 
 class Counter:
     """Counts the tokens of prompts as one backend renders them, each text once.
@@ -83,6 +86,9 @@ def token_view(
 ) -> TokenView:
     """Count a pair.
 
+    Of very many causes only the first are counted one by one; what the others cost together is
+    laid to the first of them.
+
     Args:
         comparison: the pair.
         counter: renders and encodes as the backend does.
@@ -94,12 +100,16 @@ def token_view(
     causes = [(finding.code, finding.path) for finding in comparison.breaks]
     lost = {
         cause: max(0, _undone(comparison, counter, a, {cause}) - shared)
-        for cause in (causes if len(causes) > 1 else ())
+        for cause in (causes[:_MOST_COUNTED] if len(causes) > 1 else ())
     }
     steps, reached = [], shared
-    for number, cause in enumerate(causes):
+    for number, cause in enumerate(causes[:_MOST_COUNTED]):
         further = max(reached, _undone(comparison, counter, a, set(causes[: number + 1])))
         steps.append((cause, further - reached))
+        reached = further
+    if rest := causes[_MOST_COUNTED:]:
+        further = max(reached, _undone(comparison, counter, a, set(causes)))
+        steps.append((rest[0], further - reached))
         reached = further
     return TokenView(
         a=len(a),

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cachediag.analysis.counting import counting
 from cachediag.analysis.requests import requests
+from cachediag.analysis.tokenview import token_view
 from cachediag.compare import compare
 from cachediag.errors import InputError
 from cachediag.model import Endpoint, Exchange, ExchangeInfo, Prompt
@@ -192,3 +194,15 @@ def test_the_cost_grows_with_the_blocks(first, second, count):
     a, b = parse(first), parse(second)
     assert timed(lambda: compare(a, b)) < 3
     assert len(compare(a, b).breaks) == count
+
+
+def test_very_many_causes_are_counted_together_in_the_end():
+    a, b = (parse(_said(f"{word}{n} is said" for n in range(400))) for word in "ab")
+    counter = counting("messages").counter
+    compared = compare(a, b)
+    seen = token_view(compared, counter)
+    assert len(compared.breaks) == 400
+    assert len(seen.steps) == 65
+    assert seen.shared + sum(gained for _, gained in seen.steps) == seen.reusable == seen.a
+    assert seen.steps[-1][0] == ("V06", "messages[0].content[64].text")
+    assert timed(lambda: token_view(compared, counter)) < 3
