@@ -49,8 +49,8 @@ class _Draft:
     stop: str | None = None
 
     def call(self, key: Json, name: str, arguments: str) -> None:
-        """Begin a call, or go on with one."""
-        made = self.calls.setdefault(key, [""])
+        """Begin a call, or go on with one; what is no number may not even be a key."""
+        made = self.calls.setdefault(key if isinstance(key, int) else None, [""])
         made[0] = made[0] or name
         made.append(arguments)
 

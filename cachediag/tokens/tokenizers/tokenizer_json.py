@@ -22,6 +22,8 @@ from cachediag.tokens.tokenizers.library import Library
 
 __all__ = ["BYTES", "load"]
 
+_MOST_IDS = 1 << 24
+"""Far more tokens than any vocabulary has."""
 _NO_FLAGS = ("lstrip", "rstrip", "normalized", "single_word")
 
 
@@ -39,12 +41,25 @@ def load(path: Path, config: Json = None) -> BytePairs | Library:
     try:
         data = jsontext.decode(path.read_bytes())
         model, added = data["model"], _with_configured(data.get("added_tokens") or [], config)
+        _check_ids(model, added)
         fast = _byte_pairs(str(path), data, model, added)
     except (KeyError, TypeError, AttributeError, ValueError, InputError):
         raise InputError(
             "not a tokenizer.json", where=str(path), remedy="Give a file that a model came with."
         ) from None
     return fast or Library(path, data | {"added_tokens": added})
+
+
+def _check_ids(model: Json, added: list[Json]) -> None:
+    """See that no id is so large that a list of all tokens would fill the memory.
+
+    Raises:
+        ValueError: one is.
+    """
+    vocabulary = model.get("vocab")
+    ids = vocabulary.values() if isinstance(vocabulary, dict) else ()
+    if any(not 0 <= number < _MOST_IDS for number in (*ids, *(token["id"] for token in added))):
+        raise ValueError
 
 
 def _with_configured(added: list[Json], config: Json) -> list[Json]:
