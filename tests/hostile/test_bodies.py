@@ -1,6 +1,8 @@
 """Request bodies that no client should send: a clear error or a right answer, and soon."""
 
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable
 
@@ -206,3 +208,19 @@ def test_very_many_causes_are_counted_together_in_the_end():
     assert seen.shared + sum(gained for _, gained in seen.steps) == seen.reusable == seen.a
     assert seen.steps[-1][0] == ("V06", "messages[0].content[64].text")
     assert timed(lambda: token_view(compared, counter)) < 3
+
+
+_LARGE = """
+import resource
+from cachediag.compare import compare
+from cachediag.protocol import parse
+body = b'{"max_tokens":1,"messages":[{"role":"user","content":"' + b"x" * 10**8 + b'"}]}'
+assert compare(parse(body), parse(body)).findings == ()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the size is given in other units")
+def test_a_hundred_megabytes_take_a_small_multiple_of_memory():
+    run = subprocess.run([sys.executable, "-c", _LARGE], capture_output=True, check=True)
+    assert int(run.stdout) < 1_000
