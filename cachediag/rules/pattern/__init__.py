@@ -22,6 +22,7 @@ from cachediag.rules.pattern.steps import most_steps
 __all__ = ["Compiled", "PatternError", "check", "compiled", "literal"]
 
 _MOST_STEPS = 1_000_000
+_MOST_TOLD = 10**12
 # Places of a text at which a pattern is tried, the fewer the costlier it is.
 _FEWEST_TRIES, _MOST_TRIES = 16, 1_000
 _ALL_STEPS = 4_000_000
@@ -110,8 +111,10 @@ def compiled(pattern: str) -> Compiled:
         )
     steps = most_steps(sequence, to_an_end=bool(end))
     if steps > _MOST_STEPS:
+        # A number of thousands of digits is no word of a message, and Python does not write it.
+        told = f"{steps:,}" if steps < _MOST_TOLD else f"more than {_MOST_TOLD:,}"
         raise PatternError(
-            f"the pattern can take {steps:,} steps on one text; write narrower classes or bounds, "
+            f"the pattern can take {told} steps on one text; write narrower classes or bounds, "
             "such as [0-9a-f]{5} instead of .*"
         )
     tries = 1 if at_start else max(_FEWEST_TRIES, min(_MOST_TRIES, _ALL_STEPS // steps))

@@ -25,12 +25,14 @@ class Reader:
         """Items up to the end of the pattern, of a group, or of one of its options."""
         items: list[Char | Group] = []
         while self._at < len(self._pattern):
-            rest = self._pattern[self._at :]
-            if rest[0] in "|)" and self._depth:
+            one = self._pattern[self._at]
+            # What may end a pattern has two characters at most.
+            rest = self._pattern[self._at : self._at + 3]
+            if one in "|)" and self._depth:
                 break
             if rest in ("$", r"\z", r"\Z") and not self._depth:
                 break
-            items.append(self._group() if rest[0] == "(" else self._char())
+            items.append(self._group() if one == "(" else self._char())
         return tuple(items)
 
     def end(self) -> str:
@@ -124,13 +126,14 @@ class Reader:
         self._at += 1
         negated = self._pattern.startswith("^", self._at)
         self._at += negated
-        chars = CharSet(())
+        ranges: list[tuple[int, int]] = []
         while not self._pattern.startswith("]", self._at):
             if self._at >= len(self._pattern):
                 self._at = opened
                 raise self._error("is not closed")
-            chars |= self._range()
+            ranges += self._range().ranges
         self._at += 1
+        chars = CharSet.of(ranges)
         chars = chars.others() if negated else chars
         if not chars.ranges:
             raise self._error("is a class of no character")
