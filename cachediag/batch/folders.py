@@ -9,7 +9,7 @@ from typing import Final
 
 from cachediag.capture.importers import IMPORTERS, Input
 from cachediag.capture.importers.body import Body
-from cachediag.capture.importers.folder import holds_body
+from cachediag.capture.importers.folder import holds_body, is_inside
 from cachediag.errors import InputError, SessionError
 from cachediag.session.schema import APPLICATION_ID, SUFFIX, read_header
 
@@ -43,7 +43,7 @@ def look_through(folder: Path) -> Held:
 
     A session file, mitmproxy flows, a HAR and JSONL are a session each. Files of one request body
     each are one session together with the others of their folder. What is hidden is not looked
-    at, and links to folders are not followed.
+    at; links to folders, and those that lead out of the folder, are not followed.
 
     Raises:
         InputError: the folder cannot be read.
@@ -76,7 +76,10 @@ def _walk(folder: Path) -> Iterator[tuple[Path, list[Path]]]:
         inner[:] = sorted(name for name in inner if not name.startswith("."))
         shown = sorted(name for name in names if not name.startswith("."))
         paths = (Path(directory, name) for name in shown if not name.endswith(BESIDE))
-        yield Path(directory), [path for path in paths if path.is_file()]
+        yield (
+            Path(directory),
+            [each for each in paths if each.is_file() and is_inside(each, folder)],
+        )
 
 
 def _kind(file: Path) -> _Kind:

@@ -12,7 +12,7 @@ from cachediag.session import Source
 from cachediag.session.schema import read_header
 from cachediag.session.source import numbered
 
-__all__ = ["holds_body", "read_folder"]
+__all__ = ["holds_body", "is_inside", "read_folder"]
 
 _DIGITS = re.compile(r"(\d+)")
 
@@ -20,14 +20,17 @@ _DIGITS = re.compile(r"(\d+)")
 def read_folder(path: Path) -> Source:
     """Read the bodies in a folder; its own folders and hidden files are not looked at.
 
-    Files that hold no request body are left out, and the notes say so.
+    Files that hold no request body are left out, and links that lead out of the folder; the notes
+    say so.
 
     Raises:
         InputError: a JSON file in it is damaged, it holds no body, or it cannot be read.
     """
     where = str(path)
     secrets = Secrets()
-    found = [_read(file, secrets) for file in _files(path)]
+    files = _files(path)
+    inside = [file for file in files if is_inside(file, path)]
+    found = [_read(file, secrets) for file in inside]
     exchanges = [each for each in found if each is not None]
     if not exchanges:
         raise InputError(
@@ -37,7 +40,18 @@ def read_folder(path: Path) -> Source:
         )
     without = len(found) - len(exchanges)
     notes = [f"{without} files in {path.name} hold no request body"] if without else []
+    outward = len(files) - len(inside)
+    if outward:
+        notes.append(f"{outward} links in {path.name} lead out of it and are not followed")
     return numbered(path.resolve().name, exchanges, notes)
+
+
+def is_inside(file: Path, folder: Path) -> bool:
+    """Whether a file of a folder is there itself, and no link to one elsewhere.
+
+    Whoever made the folder may not choose what else is read.
+    """
+    return not file.is_symlink() or file.resolve().is_relative_to(folder.resolve())
 
 
 def _files(path: Path) -> list[Path]:

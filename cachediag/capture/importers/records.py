@@ -34,6 +34,8 @@ _PATH_KEYS: Final = ("url", "path", "endpoint")
 _STATUS_KEYS: Final = ("statuscode", "status")
 _TIME_KEYS: Final = ("timestamp", "startedat", "starttime", "started", "createdat", "time")
 _DEPTH: Final = 4
+_LATEST: Final = 1e14
+"""Milliseconds since the epoch, or seconds; more is no time."""
 T = TypeVar("T")
 
 
@@ -193,7 +195,7 @@ def _time(scopes: list[Members]) -> float | None:
                 return datetime.fromisoformat(value).timestamp()
             except (ValueError, OverflowError):
                 continue
-        if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < _LATEST:
             # Milliseconds, where seconds would be past the year 5000.
             return value / 1000 if value > 1e11 else float(value)
     return None

@@ -13,6 +13,9 @@ __all__ = ["Intake", "called", "fields", "imported", "left_out", "target_of"]
 
 MAX_UNPACKED = 2 << 30
 """Bytes that undoing content-encodings may add to one file: all of it is held in memory."""
+_STATUSES = range(1, 1_000)
+_FARTHEST = 1e11
+"""Seconds since the epoch, or before it."""
 _PROMPT_FIELDS = {"messages", "input"}
 
 
@@ -72,11 +75,25 @@ def imported(raw: RawExchange, secrets: Secrets) -> Exchange:
     """
     if raw.endpoint == "other":
         raw = replace(raw, body=b"", chunks=())
-    exchange = assemble(raw, secrets)
+    exchange = assemble(
+        replace(
+            raw,
+            started=_time(raw.started),
+            first_byte=_time(raw.first_byte),
+            ended=_time(raw.ended),
+            status=raw.status if raw.status in _STATUSES else None,
+        ),
+        secrets,
+    )
     if exchange.request and not _asks_a_model(exchange.request):
         return imported(replace(raw, endpoint="other"), secrets)
     # A response that was recorded whole does not tell when its first token came.
     return replace(exchange, info=replace(exchange.info, first_token=None))
+
+
+def _time(seconds: float | None) -> float | None:
+    """A time of another tool; None where it is none that could be stored and told."""
+    return seconds if seconds is not None and abs(seconds) < _FARTHEST else None
 
 
 def left_out(exchanges: list[Exchange]) -> list[str]:
