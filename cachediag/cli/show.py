@@ -65,13 +65,24 @@ def show(  # noqa: PLR0917 - a parameter is an option
         exchange = source(name, incoming=True).exchange(number)
         if outgoing:
             exchange = sent_on(exchange)
-        sys.stdout.buffer.write(exchange.request if body else exchange.response)
+        _bytes(exchange.request if body else exchange.response)
         return
     session = source(name, incoming=incoming)
     if number is None:
         _list(session, format_)
     else:
         _one(session, number, format_)
+
+
+def _bytes(data: bytes) -> None:
+    """Write captured bytes; to a terminal, which they could act on, as text that is made safe."""
+    if not sys.stdout.isatty():
+        sys.stdout.buffer.write(data)
+        return
+    from cachediag.report.safe import printable
+
+    lines = data.decode("utf-8", "backslashreplace").split("\n")
+    write("\n".join(map(printable, lines)))
 
 
 def _session_and_number(given: list[str]) -> tuple[str | None, int | None]:
