@@ -46,11 +46,11 @@ class FindingReport:
         if place:
             yield line("  ", (", ".join(place), DIM))
         yield from evidence(found.before, found.after, signs)
-        yield line("  ", found.message)
+        yield line("  ", printable(found.message))
         page = catalogue.load(found.code)
         fixes = [NEW_RULES if page.rule else "", found.fix or page.fix]
         for number, fix in enumerate(filter(None, fixes)):
-            yield line("  ", ("or    " if number else "fix   ", GOOD), fix)
+            yield line("  ", ("or    " if number else "fix   ", GOOD), printable(fix))
 
 
 NEW_RULES = "cachediag rules new -o rules.toml"

@@ -30,7 +30,8 @@ class ExchangeReport:
         status = info.status if info.status is not None else "no response"
         yield line(
             (f"request {info.index}", "bold"),
-            f"   {info.method} {printable(info.path)}   {status}   {printable(info.model or '')}",
+            f"   {printable(info.method)} {printable(info.path)}   {status}"
+            f"   {printable(info.model or '')}",
         )
         yield line(
             (

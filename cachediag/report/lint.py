@@ -129,7 +129,7 @@ class LintReport:
     def _next(self) -> dict[str, str]:
         found = self.made.found
         first = found[0].finding.code if found else "G01"
-        given = f" {self.given}" if self.given else ""
+        given = f" {printable(self.given)}" if self.given else ""
         steps = {f"cachediag explain {first}": "what it is and what to do"}
         if self.made.collected.schemas:
             steps[f"cachediag lint{given} --costs"] = "what they take to compile"

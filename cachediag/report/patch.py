@@ -75,7 +75,11 @@ class PlanReport:
 def diff(plan: Plan) -> str:
     """All changes but the copy of the original, as `diff -u` writes them."""
     backup = plan.state.installation.backup
-    changes = [change.diff for change in plan.changes if change.path != backup]
+    changes = [
+        change.diff.replace(str(change.path), printable(str(change.path)))
+        for change in plan.changes
+        if change.path != backup
+    ]
     lines = "".join(changes).splitlines()
     return "".join(f"{printable(each)}\n" for each in lines)
 

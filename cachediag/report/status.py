@@ -91,7 +91,7 @@ def _client(state: ClientState, options: ConsoleOptions) -> Iterator[Text]:
 def _switch(each: SwitchState, kinds: Mapping[str, str], options: ConsoleOptions) -> Iterator[Text]:
     value = "not set"
     if each.value is not None and each.source is not None:
-        value = f"{kinds.get(each.source, each.source)}: {printable(each.value)}"
+        value = printable(f"{kinds.get(each.source, each.source)}: {each.value}")
     sign = {"on": "on", "other": symbols(options).cost, "unset": ""}[each.state]
     answers = "/".join(each.switch.codes)
     yield line(
@@ -100,7 +100,7 @@ def _switch(each: SwitchState, kinds: Mapping[str, str], options: ConsoleOptions
     if each.state == "other":
         yield line((f"     wanted: {each.switch.value}", "yellow"))
     for source, overruled in each.overruled:
-        said = f"{kinds.get(source, source)}: {printable(overruled)}"
+        said = printable(f"{kinds.get(source, source)}: {overruled}")
         yield line((f"     {said}, which does not count", DIM))
 
 
@@ -111,7 +111,7 @@ def _file(file: FileState) -> Iterator[Text]:
         yield line((f"{head}{'not there':<24} {path}", DIM))
     elif said.problem is not None:
         yield line(head, (f"{'not read':<24} ", "yellow"), path)
-        yield line((f"           {said.problem}", "yellow"))
+        yield line((f"           {printable(said.problem)}", "yellow"))
     elif not file.is_read:
         yield line(head, (f"{'not read: has comments':<24} ", "yellow"), path)
     else:

@@ -48,6 +48,7 @@ def new(
     from shlex import quote
 
     from cachediag.report.new_rules import NewRulesReport
+    from cachediag.report.safe import printable
     from cachediag.rules.file import write_rules
     from cachediag.rules.generate import generate
 
@@ -60,9 +61,8 @@ def new(
     with err().status("looking for what breaks prefixes, and trying rules on the session"):
         made = generate(opened, choice, model)
     if made.ruleset.rules:
-        text = write_rules(
-            made.ruleset, made.notes, head=f"Made from the session {opened.name}.", foot=made.foot
-        )
+        head = f"Made from the session {printable(opened.name)}."
+        text = write_rules(made.ruleset, made.notes, head=head, foot=made.foot)
         if output is None:
             write(text)
         else:

@@ -14,6 +14,7 @@ from cachediag.demo.live.steps import LiveDemo
 from cachediag.model import Json
 from cachediag.report import documents
 from cachediag.report.diff import DiffReport
+from cachediag.report.safe import printable
 from cachediag.report.session import RequestsReport
 from cachediag.report.style import DIM, commands, count, line
 
@@ -70,8 +71,10 @@ class EndReport:
         """Yield the lines."""
         yield from commands(self._next())
         yield Text()
-        yield Text(f"The sandbox is kept for the next time: {self.sandbox}", DIM, overflow="fold")
-        yield Text(f"Remove it with: rm -r {quote(str(self.sandbox))}", DIM, overflow="fold")
+        place = str(self.sandbox)
+        kept = f"The sandbox is kept for the next time: {printable(place)}"
+        yield Text(kept, DIM, overflow="fold")
+        yield Text(f"Remove it with: rm -r {printable(quote(place))}", DIM, overflow="fold")
 
     def _next(self) -> Mapping[str, str]:
         # The session knows its profile.
