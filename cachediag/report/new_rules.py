@@ -1,5 +1,6 @@
 """How the rules that were made from a session are told of."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -22,7 +23,7 @@ class NewRulesReport:
     generated: Generated
     session: str
     given: str
-    """How the session was named in the command; empty for the newest."""
+    """How to name the session in the next command; empty for the newest."""
     file: str | None
     """The rule file; None where it was printed."""
 
@@ -59,7 +60,8 @@ class NewRulesReport:
         given = printable(self.given)
         if not self.generated.ruleset.rules:
             return {f"cachediag diff {given}".rstrip(): "see what broke them"}
-        words = ("cachediag rules check", given, printable(self.file or "rules.toml"))
+        file = printable(shlex.quote(self.file or "rules.toml"))
+        words = ("cachediag rules check", given, file)
         return {" ".join(filter(None, words)): "what they save, and whether they are safe"}
 
 

@@ -1,5 +1,6 @@
 """The name that requests give a server's model, which need not be the recorded one."""
 
+import shlex
 from collections.abc import Iterable
 
 from cachediag.backends.asking import get, is_near
@@ -31,7 +32,7 @@ def model_name(base_url: str, recorded: Iterable[str | None]) -> str | None:
         raise UsageError(
             f"it serves {len(listed)} models, and none has the recorded name",
             where=base_url,
-            remedy=f"Choose one: --request-model {listed[0]}",
+            remedy=f"Choose one: --request-model {shlex.quote(listed[0])}",
         )
     return listed[0]
 

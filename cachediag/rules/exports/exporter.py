@@ -1,5 +1,6 @@
 """What every exporter is given and gives."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,12 +59,13 @@ def head(exporter: Exporter, export: Export, mark: str) -> str:
     """
     # What ends a line would end the comment too.
     source, target = (ascii(path.name)[1:-1] for path in (export.source, export.target))
+    words = ("rules", "export", source, "--to", exporter.name, "-o", target)
     rules = (ascii(f"{rule.id}: {rule.action} {rule.path}")[1:-1] for rule in export.rules)
     lines = [
         f"Applies rules to the prompts that pass through {exporter.title}.",
         "",
         f"{MADE_BY} {__version__} from {source}. Do not edit: change the rules there and run",
-        f"    cachediag rules export {source} --to {exporter.name} -o {target}",
+        f"    cachediag {shlex.join(words)}",
         "",
         "Rules:",
         *(f"    {rule}" for rule in rules),

@@ -1,5 +1,6 @@
 """mitmproxy: an addon that needs nothing else."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,4 +22,5 @@ class Mitmproxy:
 
     def install(self, target: Path) -> Sequence[str]:
         """Give it to mitmproxy."""
-        return (f"mitmdump --mode reverse:http://127.0.0.1:8000 -s {target}",)
+        script = shlex.quote(str(target))
+        return (f"mitmdump --mode reverse:http://127.0.0.1:8000 -s {script}",)
