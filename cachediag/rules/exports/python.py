@@ -52,7 +52,7 @@ def _rules(rules: tuple[Rule, ...]) -> str:
 
 def _rule(rule: Rule) -> str:
     given = (
-        f"        {field.name}={value!r},\n"
+        f"        {field.name}={value!a},\n"
         for field in fields(Rule)
         if field.name not in _PLAYS_NO_PART
         and (value := getattr(rule, field.name)) != field.default
