@@ -27,7 +27,10 @@ def err() -> "Console":
 def _console(*, stderr: bool) -> "Console":
     from rich.console import Console
 
+    from cachediag.report.net import Net
+
     console = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    console.push_render_hook(Net())
     if not console.is_terminal:
         # Lines are cut at the width of a terminal; a file has none.
         console.width = _PIPE_WIDTH
