@@ -1,6 +1,7 @@
 """Schemas that no value fits, as far as it can be told without searching."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeGuard
 
 from cachediag.lint.keywords import kinds, violates
@@ -8,7 +9,7 @@ from cachediag.lint.references import MISSING, is_local, resolve
 from cachediag.model import Json
 from cachediag.protocol.jsontext import step
 
-__all__ = ["Contradiction", "contradiction"]
+__all__ = ["Contradiction", "Referred", "contradiction"]
 
 _DEEPEST = 60
 _BOUNDS = (
@@ -27,17 +28,31 @@ class Contradiction(NamedTuple):
     why: str
 
 
-def contradiction(schema: Json, root: Json) -> Contradiction | None:
+Referred = dict[str, Contradiction | None]
+"""What was found where references lead, so that each is followed once: two in each of thirty
+definitions would lead to a thousand million places."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Above:
+    """The references that led here."""
+
+    known: Referred
+    depth: int = 0
+
+
+def contradiction(schema: Json, root: Json, known: Referred | None = None) -> Contradiction | None:
     """Why no value fits a schema; None where one may.
 
     Args:
         schema: the schema, or a part of it.
         root: the whole, which its references lead into.
+        known: what was found for other parts of the same root, to which this is added.
     """
-    return _look(schema, root, "", frozenset())
+    return _look(schema, root, "", _Above({} if known is None else known))
 
 
-def _look(schema: Json, root: Json, path: str, above: frozenset[str]) -> Contradiction | None:
+def _look(schema: Json, root: Json, path: str, above: _Above) -> Contradiction | None:
     if schema is False:
         return Contradiction(path, "`false` lets nothing through")
     if not isinstance(schema, dict) or path.count(".") + path.count("[") > _DEEPEST:
@@ -67,7 +82,7 @@ def _values(schema: Mapping[str, Json], path: str) -> Contradiction | None:
 
 
 def _kinds(
-    schema: Mapping[str, Json], root: Json, path: str, above: frozenset[str]
+    schema: Mapping[str, Json], root: Json, path: str, above: _Above
 ) -> Contradiction | None:
     """Where none of the types that are allowed can be met."""
     if "type" not in schema:
@@ -111,7 +126,7 @@ def _sizes(schema: Mapping[str, Json], path: str, low: str, high: str) -> Contra
 
 
 def _items(
-    schema: Mapping[str, Json], root: Json, path: str, above: frozenset[str]
+    schema: Mapping[str, Json], root: Json, path: str, above: _Above
 ) -> Contradiction | None:
     least = schema.get("minItems")
     if not _number(least) or least <= 0:
@@ -124,7 +139,7 @@ def _items(
 
 
 def _members(
-    schema: Mapping[str, Json], root: Json, path: str, above: frozenset[str]
+    schema: Mapping[str, Json], root: Json, path: str, above: _Above
 ) -> Contradiction | None:
     properties, required = schema.get("properties"), schema.get("required")
     properties = properties if isinstance(properties, dict) else {}
@@ -143,7 +158,7 @@ def _members(
 
 
 def _combined(
-    schema: Mapping[str, Json], root: Json, path: str, above: frozenset[str]
+    schema: Mapping[str, Json], root: Json, path: str, above: _Above
 ) -> Contradiction | None:
     for keyword in ("anyOf", "oneOf"):
         options = schema.get(keyword)
@@ -169,13 +184,17 @@ def _wide(named: frozenset[str]) -> frozenset[str]:
 
 
 def _referred(
-    schema: Mapping[str, Json], root: Json, path: str, above: frozenset[str]
+    schema: Mapping[str, Json], root: Json, path: str, above: _Above
 ) -> Contradiction | None:
     reference = schema.get("$ref")
-    if not isinstance(reference, str) or reference in above or not is_local(reference):
+    if not isinstance(reference, str) or not is_local(reference):
         return None
-    target = resolve(root, reference)
-    if target is MISSING or len(above) > _DEEPEST:
-        return None
-    found = _look(target, root, "", above | {reference})
+    known = above.known
+    if reference not in known:
+        # While it is followed nothing is said of it: it may lead back to itself.
+        known[reference] = None
+        target = resolve(root, reference)
+        if target is not MISSING and above.depth <= _DEEPEST:
+            known[reference] = _look(target, root, "", replace(above, depth=above.depth + 1))
+    found = known[reference]
     return found and Contradiction(step(path, "$ref"), found.why)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from cachediag.lint.checks.subject import Subject, finding
-from cachediag.lint.contradictions import contradiction
+from cachediag.lint.contradictions import Referred, contradiction
 from cachediag.model import Finding, below
 
 __all__ = ["check"]
@@ -14,7 +14,8 @@ _MOST_PARTS = 2000
 def check(subject: Subject) -> Iterator[Finding]:
     """Find what makes the whole impossible, or else the first part that is."""
     root = subject.schema.schema
-    found = contradiction(root, root)
+    known: Referred = {}
+    found = contradiction(root, root, known)
     if found:
         yield finding(
             "G13",
@@ -24,7 +25,7 @@ def check(subject: Subject) -> Iterator[Finding]:
         )
         return
     for part in subject.parts.all[:_MOST_PARTS]:
-        inner = contradiction(part.schema, root)
+        inner = contradiction(part.schema, root, known)
         if inner:
             yield finding(
                 "G13",
