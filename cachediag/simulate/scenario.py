@@ -25,6 +25,7 @@ __all__ = ["Scenario", "named", "parse_scenario", "read_scenario", "shipped"]
 
 _T = TypeVar("_T")
 _VERSION = 1
+_MOST_BYTES = 256_000
 _ENDING = ".toml"
 _SHIPPED = files("cachediag.simulate") / "scenarios"
 _FORMAT = "docs/simulate.md describes scenario files."
@@ -68,13 +69,21 @@ def read_scenario(path: Path) -> Scenario:
         InputError: it cannot be read, or is no scenario file. Says the table, the key and the mend.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        text = data.decode("utf-8-sig")
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", where=str(path)) from None
     except UnicodeDecodeError:
         raise InputError(
             "no scenario file: not text in UTF-8", where=str(path), remedy=_FORMAT
         ) from None
+    if len(data) > _MOST_BYTES:
+        raise InputError(
+            f"no scenario file: larger than {_MOST_BYTES // 1000} kB",
+            where=str(path),
+            remedy=_FORMAT,
+        )
     return parse_scenario(text, str(path))
 
 
@@ -93,6 +102,11 @@ def parse_scenario(text: str, where: str) -> Scenario:
     except msgspec.DecodeError as error:
         message = f"no scenario file: {error}"
         raise InputError(message, where=where, remedy="Write name = value, a line each.") from None
+    except (ValueError, RecursionError) as error:
+        # A number of thousands of digits is not told as an error of the language.
+        deep = isinstance(error, RecursionError)
+        what = "nested too deeply" if deep else "a number too long"
+        raise InputError(f"no scenario file: {what}", where=where, remedy=_FORMAT) from None
     try:
         return _scenario(table, Path(where))
     except CachediagError as error:
