@@ -131,6 +131,7 @@ def test_sessions_that_take_little_are_handed_out_together_and_fewer_towards_the
     alone: tuple[bytes, list],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    client.wait_for_workers(2)
     sent: list[list[str]] = []
     submit = client.submit
 

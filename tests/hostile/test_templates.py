@@ -116,7 +116,9 @@ try:
     rendered(sys.argv[1])
 except InputError as error:
     print(error.message)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
+# Not `ru_maxrss`: that is at least what the process had from which this one was forked.
+status = open("/proc/self/status").read()
+print(int(status.split("VmHWM:")[1].split()[0]) >> 10)
 print(resource.getrlimit(resource.RLIMIT_AS) == before)
 """
 
