@@ -1,6 +1,6 @@
 import pytest
 
-from cachediag.words import listing
+from cachediag.words import did_you_mean, listing
 
 
 @pytest.mark.parametrize(
@@ -16,3 +16,8 @@ from cachediag.words import listing
 )
 def test_names_in_a_sentence(names: str, said: str) -> None:
     assert listing(names) == said
+
+
+def test_the_word_that_is_most_like_one_whatever_its_case() -> None:
+    assert did_you_mean("DEMO-LIV", ["demo", "Demo-live"]) == "Did you mean Demo-live? "
+    assert did_you_mean("other", ["demo"]) == ""

@@ -1,6 +1,5 @@
 """Where recordings live, what they are called, and how one is found again."""
 
-import difflib
 import os
 import shutil
 import tempfile
@@ -13,6 +12,7 @@ import platformdirs
 
 from cachediag.errors import SessionError, UsageError
 from cachediag.session.schema import APPLICATION_ID, SUFFIX, last_written, read_header
+from cachediag.words import did_you_mean
 
 __all__ = ["new_path", "newest", "recorded", "register", "replacing", "resolve", "sessions_dir"]
 
@@ -187,17 +187,13 @@ def resolve(name_or_path: str | Path) -> Path:
             entry = sessions_dir() / name
             if entry.exists() and name.endswith(SUFFIX):
                 return entry.resolve()
+    given = str(name_or_path)
+    meant = did_you_mean(given, [path.stem for path in recorded()])
     raise UsageError(
         "no such file, and no recorded session of that name",
-        where=str(name_or_path),
-        remedy=f"{_near(str(name_or_path))}List what has been recorded: cachediag sessions",
+        where=given,
+        remedy=f"{meant}List what has been recorded: cachediag sessions",
     )
-
-
-def _near(name: str) -> str:
-    """A question that names the recorded session a slip may have meant."""
-    close = difflib.get_close_matches(name, [path.stem for path in recorded()], n=1)
-    return f"Did you mean {close[0]}? " if close else ""
 
 
 def _made(directory: Path) -> Path:

@@ -8,8 +8,9 @@ import msgspec
 from cachediag.findings import all_codes
 from cachediag.model import Json
 from cachediag.rules.format.schema import CHOICES, VERSION, EvidenceTable, FileTable, RuleTable
-from cachediag.rules.format.validity import did_you_mean, problems
+from cachediag.rules.format.validity import problems
 from cachediag.rules.rule import Rule, RuleSet
+from cachediag.words import did_you_mean
 
 __all__ = ["Misfit", "fit"]
 

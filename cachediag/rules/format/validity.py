@@ -1,7 +1,6 @@
 """What must be true of a rule beyond the types of its fields."""
 
-import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cachediag.findings import all_codes
@@ -9,8 +8,9 @@ from cachediag.rules.engine.places import PathError, steps
 from cachediag.rules.format.schema import FLAGS, NEEDS, TAKERS
 from cachediag.rules.pattern import PatternError, check
 from cachediag.rules.rule import Rule
+from cachediag.words import did_you_mean
 
-__all__ = ["Problem", "did_you_mean", "problems"]
+__all__ = ["Problem", "problems"]
 
 _ROOTS = {
     "messages": ("system", "tools", "messages"),
@@ -35,13 +35,6 @@ class Problem:
     """The field concerned, which the rule may lack."""
     message: str
     remedy: str
-
-
-def did_you_mean(word: str, known: Sequence[str]) -> str:
-    """A sentence with the known word that is most like one; empty where none is."""
-    lowered = {each.lower(): each for each in known}
-    near = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
-    return f"Did you mean {lowered[near[0]]}? " if near else ""
 
 
 def problems(rule: Rule) -> Iterator[Problem]:
