@@ -7,7 +7,7 @@ from cachediag.rules.engine.places import Place, items, member, remembered
 from cachediag.rules.engine.texts import block_text
 from cachediag.rules.rule import Rule
 
-__all__ = ["may_touch", "role_at"]
+__all__ = ["may_touch", "messages_before", "role_at"]
 
 _TALK = ("messages", "input")
 _SYSTEM = ("system", "developer")
@@ -68,14 +68,19 @@ def _is_context(body: bytes, within: tuple[Place, ...]) -> bool:
 def _is_first(body: bytes, within: tuple[Place, ...]) -> bool:
     """Whether no message of the user stands before."""
     talk, message = within[1], within[2]
-    first = remembered(body, "first of the user", talk.span, lambda: _first_of_user(body, talk))
-    return message.index is not None and message.index <= first
+    return message.index is not None and message.index <= messages_before(body, talk, "user")
 
 
-def _first_of_user(body: bytes, talk: Place) -> int:
-    spans = items(body, talk)
-    messages = (Place("", span, talk, number) for number, span in enumerate(spans))
-    return next((n for n, each in enumerate(messages) if role_at(body, each) == "user"), len(spans))
+def messages_before(body: bytes, talk: Place, role: str, *, other: bool = False) -> int:
+    """How many messages stand before the first one of a role, or before that of any other role."""
+
+    def count() -> int:
+        spans = items(body, talk)
+        messages = (Place("", span, talk, number) for number, span in enumerate(spans))
+        found = (n for n, each in enumerate(messages) if (role_at(body, each) == role) != other)
+        return next(found, len(spans))
+
+    return remembered(body, f"messages before {role}, {other}", talk.span, count)
 
 
 def _has_text_behind(body: bytes, block: Place) -> bool:

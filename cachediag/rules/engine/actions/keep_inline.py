@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from cachediag.rules.engine.edits import Edit
-from cachediag.rules.engine.guard import role_at
+from cachediag.rules.engine.guard import messages_before, role_at
 from cachediag.rules.engine.made import Made, Sent
-from cachediag.rules.engine.places import Place, items, member, remembered
+from cachediag.rules.engine.places import Place, member
 from cachediag.rules.rule import Rule
 
 __all__ = ["keep_inline"]
@@ -25,13 +25,4 @@ def _is_behind(body: bytes, place: Place) -> bool:
     talk = place.parent
     if talk is None or place.index is None:
         return False
-    return place.index > remembered(
-        body, "first that is no system's", talk.span, lambda: _first_other(body, talk)
-    )
-
-
-def _first_other(body: bytes, talk: Place) -> int:
-    spans = items(body, talk)
-    messages = (Place("", span, talk, number) for number, span in enumerate(spans))
-    found = (n for n, each in enumerate(messages) if role_at(body, each) != "system")
-    return next(found, len(spans))
+    return place.index > messages_before(body, talk, "system", other=True)
