@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
-__all__ = ["err", "out", "say", "write"]
+__all__ = ["err", "out", "plain", "say", "write"]
 
 _PIPE_WIDTH = 200
 
@@ -46,6 +47,19 @@ def say(text: str) -> None:
     from cachediag.report.safe import printable
 
     err().print(printable(text), soft_wrap=True)
+
+
+def plain(text: str) -> "Text":
+    """What is said beside a spinner, which would read the markup of a string.
+
+    Args:
+        text: it may hold what was captured, which is made safe.
+    """
+    from rich.text import Text
+
+    from cachediag.report.safe import printable
+
+    return Text(printable(text))
 
 
 def write(text: str) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cachediag.cli.console import err, out, say, write
+from cachediag.cli.console import err, out, plain, say, write
 from cachediag.cli.options import Format, FormatOption
 from cachediag.errors import UsageError
 
@@ -168,16 +168,11 @@ def _live(asked: "LiveDemo", format_: Format) -> None:
 @contextmanager
 def _steps() -> "Iterator[Callable[[str], None]]":
     """Tell what is done, a line each; what is told again and again in one line, on a terminal."""
-    from rich.text import Text
-
-    from cachediag.report.safe import printable
-
     with err().status("") as status:
 
         def tell(message: str) -> None:
             if message.startswith("waiting"):
-                # Of a plain string the spinner would read markup.
-                status.update(Text(printable(message)))
+                status.update(plain(message))
             else:
                 say(message)
                 status.update("")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cachediag.cli.console import err, out, say, write
+from cachediag.cli.console import err, out, plain, say, write
 from cachediag.cli.options import Format
 from cachediag.errors import UsageError
 
@@ -186,15 +186,10 @@ def _check_reach(url: str) -> None:
 @contextmanager
 def _telling() -> "Iterator[Callable[[str], None]]":
     """Say what is being done: in place on a terminal, now and then elsewhere."""
-    from rich.text import Text
-
-    from cachediag.report.safe import printable
-
     console = err()
     if console.is_terminal:
         with console.status("") as status:
-            # Of a plain string the spinner would read markup.
-            yield lambda text: status.update(Text(printable(text)))
+            yield lambda text: status.update(plain(text))
         return
     last = [float("-inf")]
 
