@@ -14,7 +14,8 @@ from typing import Any
 import brotli
 import zstandard
 
-from tests.faults.net import Reply, Request, Response, Tunnel, connected, talk
+from tests.conftest import Received
+from tests.faults.net import Reply, Response, Tunnel, connected, talk
 
 __all__ = ["Load", "Outcome", "Plan", "plans"]
 
@@ -116,7 +117,7 @@ class Load:
     got: dict[int, int] = field(default_factory=dict)
     _more: dict[int, asyncio.Event] = field(default_factory=dict)
 
-    async def answer(self, request: Request, reply: Reply) -> None:
+    async def answer(self, request: Received, reply: Reply) -> None:
         """Answer as the request's plan says."""
         plan = Plan(*json.loads(request.body)["plan"])
         encode, finish = _encoder(plan.encoding)

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from tests.conftest import Received
+
 __all__ = [
     "PATIENCE",
     "Net",
     "Reply",
-    "Request",
     "Response",
     "Tunnel",
     "ask",
@@ -32,16 +33,6 @@ PATIENCE = 60.0
 PATH = "/v1/messages?beta=true"
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Request:
-    """A request as it reached the upstream; names of headers in lower case."""
-
-    method: str
-    path: str
-    headers: dict[str, str]
-    body: bytes
 
 
 @dataclass
@@ -86,7 +77,7 @@ def reset_on_close(sock: Any) -> None:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-Answer = Callable[[Request, Reply], Awaitable[None]]
+Answer = Callable[[Received, Reply], Awaitable[None]]
 
 
 @dataclass
@@ -98,7 +89,7 @@ class Net:
     url: str = ""
     connections: int = 0
     """That carried requests of clients."""
-    received: list[Request] = field(default_factory=list)
+    received: list[Received] = field(default_factory=list)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     @classmethod
@@ -153,18 +144,18 @@ class Net:
             writer.close()
 
 
-async def _nothing_to_say(request: Request, reply: Reply) -> None:
+async def _nothing_to_say(request: Received, reply: Reply) -> None:
     await reply.body(b"{}")
 
 
-async def _read_request(reader: asyncio.StreamReader) -> Request:
+async def _read_request(reader: asyncio.StreamReader) -> Received:
     first, headers = await _read_head(reader)
     method, path, _ = first.split(" ", 2)
     if headers.get("transfer-encoding") == "chunked":
         body = b"".join([piece async for piece in _chunks(reader)])
     else:
         body = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Request(method, path, headers, body)
+    return Received(method, path, headers, body)
 
 
 async def _read_head(reader: asyncio.StreamReader) -> tuple[str, dict[str, str]]:

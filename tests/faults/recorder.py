@@ -1,6 +1,5 @@
 """A real `cachediag record`, in a process of its own."""
 
-import os
 import re
 import signal
 import subprocess
@@ -13,11 +12,10 @@ from pathlib import Path
 
 from cachediag.model import Exchange
 from cachediag.session import Session
+from tests.cli.running import bare
 from tests.faults.net import PATIENCE
 
-__all__ = ["Recorder", "environment", "recording", "until"]
-
-ROOT = Path(__file__).parents[2]
+__all__ = ["Recorder", "recording", "until"]
 
 
 def until(condition: Callable[[], object], what: str = "") -> None:
@@ -98,15 +96,6 @@ class Recorder:
         return self.process.wait(PATIENCE)
 
 
-def environment(home: Path) -> dict[str, str]:
-    return {
-        "PATH": os.environ["PATH"],
-        "PYTHONPATH": str(ROOT),
-        "PYTHONIOENCODING": "utf-8",
-        "CACHEDIAG_HOME": str(home),
-    }
-
-
 @contextmanager
 def recording(
     upstream: str,
@@ -138,7 +127,7 @@ def recording(
                 *(*words, "--", *client),
             ],
             cwd=directory,
-            env=environment(directory / "home") | trust,
+            env=bare(directory / "home") | trust,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=errors,

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.running import ran
-from tests.faults.net import PATIENCE, Net, Reply, Request, ask
+from tests.conftest import Received
+from tests.faults.net import PATIENCE, Net, Reply, ask
 from tests.faults.recorder import recording
 
 # Loaded before anything else asks what time it is; the file says by how much it is off.
@@ -47,7 +48,7 @@ def test_setting_the_clock_changes_neither_order_nor_durations(net: Net, tmp_pat
             fresh.write_text(str(at.pop()[1]))
             fresh.replace(off)
 
-    async def answer(_: Request, reply: Reply) -> None:
+    async def answer(_: Received, reply: Reply) -> None:
         await reply.events()
         await reply.chunk(b'data: {"type":"message_start"}\n\n')
         set_clock("before")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.net import Net, Reply, Request, ask
+from tests.conftest import Received
+from tests.faults.net import Net, Reply, ask
 from tests.faults.recorder import recording
 from tests.session.conftest import mounted
 
@@ -64,7 +65,7 @@ def test_what_does_not_fit_is_lost_alone_and_recording_goes_on_when_it_does(
 ):
     chance = random.Random(5)
 
-    async def answer(request: Request, reply: Reply) -> None:
+    async def answer(request: Received, reply: Reply) -> None:
         await reply.body(b"answer to " + request.body[:20])
 
     async def turns(requests: list[bytes]) -> None:

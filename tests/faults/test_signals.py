@@ -5,9 +5,10 @@ import signal
 import sys
 import threading
 
+from tests.conftest import Received
 from tests.faults.down import brought_down
 from tests.faults.load import Load, plans
-from tests.faults.net import Net, Reply, Request
+from tests.faults.net import Net, Reply
 from tests.faults.recorder import recording
 
 EVENT = b'data: {"type":"content_block_delta","delta":{"text":"silk"}}\n\n'
@@ -42,7 +43,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_of_a_client_that_is_killed_the_recording_is_whole(net: Net, tmp_path):
-    async def answer(request: Request, reply: Reply) -> None:
+    async def answer(request: Received, reply: Reply) -> None:
         await reply.events()
         await reply.chunk(EVENT)
         assert await reply.reader.read() == b""

@@ -4,7 +4,8 @@ import asyncio
 import hashlib
 from urllib.parse import urlsplit
 
-from tests.faults.net import PATIENCE, Net, Reply, Request, ask, head
+from tests.conftest import Received
+from tests.faults.net import PATIENCE, Net, Reply, ask, head
 from tests.faults.recorder import Recorder
 
 PIECE = bytes(range(256)) * 256
@@ -29,7 +30,7 @@ def test_clients_that_stop_reading_hold_up_their_own_upstream_and_nobody_else(
 ):
     sent: dict[bytes, int] = {}
 
-    async def answer(request: Request, reply: Reply) -> None:
+    async def answer(request: Received, reply: Reply) -> None:
         if b"blocked" not in request.body:
             await reply.body(b"answer to " + request.body)
             return

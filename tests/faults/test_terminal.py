@@ -8,12 +8,14 @@ import subprocess
 import sys
 from contextlib import suppress
 
-from tests.faults.net import PATIENCE, Net, Reply, Request, ask
-from tests.faults.recorder import Recorder, environment
+from tests.cli.running import bare
+from tests.conftest import Received
+from tests.faults.net import PATIENCE, Net, Reply, ask
+from tests.faults.recorder import Recorder
 
 
 def test_a_terminal_that_has_stalled_stops_neither_traffic_nor_storing(net: Net, tmp_path):
-    async def answer(request: Request, reply: Reply) -> None:
+    async def answer(request: Received, reply: Reply) -> None:
         await reply.body(b"answer to " + request.body)
 
     async def side_by_side(url: str, requests: list[bytes]) -> list[bytes]:
@@ -28,7 +30,7 @@ def test_a_terminal_that_has_stalled_stops_neither_traffic_nor_storing(net: Net,
     with terminal.open("wb") as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", "cachediag", "record", "--upstream", net.url, "-o", str(path)],
-            env=environment(tmp_path / "home"),
+            env=bare(tmp_path / "home"),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=errors,

@@ -6,7 +6,8 @@ import socket
 import pytest
 
 from cachediag.model import Exchange
-from tests.faults.net import PATIENCE, Net, Reply, Request, ask, connected, head, heard, talk
+from tests.conftest import Received
+from tests.faults.net import PATIENCE, Net, Reply, ask, connected, head, heard, talk
 from tests.faults.recorder import Recorder, recording
 
 EVENT = b'data: {"type":"content_block_delta","delta":{"text":"silk"}}\n\n'
@@ -42,20 +43,20 @@ async def began(reply: Reply) -> None:
     await seen(EVENT)
 
 
-async def reset_at_once(_: Request, reply: Reply) -> None:
+async def reset_at_once(_: Received, reply: Reply) -> None:
     reply.reset()
 
 
-async def closed_at_once(_: Request, reply: Reply) -> None:
+async def closed_at_once(_: Received, reply: Reply) -> None:
     reply.writer.close()
 
 
-async def half_a_head(_: Request, reply: Reply) -> None:
+async def half_a_head(_: Received, reply: Reply) -> None:
     await reply.raw(b"HTTP/1.1 200 OK\r\ncontent-ty")
     reply.writer.close()
 
 
-async def no_http(_: Request, reply: Reply) -> None:
+async def no_http(_: Received, reply: Reply) -> None:
     await reply.raw(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")
 
 
@@ -79,36 +80,36 @@ def test_where_no_answer_begins_the_client_gets_502(net: Net, recorder: Recorder
     assert exchange.info.error == error
 
 
-async def reset_after_the_head(_: Request, reply: Reply) -> None:
+async def reset_after_the_head(_: Received, reply: Reply) -> None:
     await reply.events()
     await seen(STREAM)
     reply.reset()
 
 
-async def reset_in_mid_stream(_: Request, reply: Reply) -> None:
+async def reset_in_mid_stream(_: Received, reply: Reply) -> None:
     await began(reply)
     reply.reset()
 
 
-async def closed_in_mid_chunk(_: Request, reply: Reply) -> None:
+async def closed_in_mid_chunk(_: Received, reply: Reply) -> None:
     await began(reply)
     await reply.raw(b"ffff\r\nhalf")
     await seen(b"half")
     reply.writer.close()
 
 
-async def garbage_for_a_chunk(_: Request, reply: Reply) -> None:
+async def garbage_for_a_chunk(_: Received, reply: Reply) -> None:
     await began(reply)
     await reply.raw(b"zz\r\nhey\r\n")
 
 
-async def half_closed(_: Request, reply: Reply) -> None:
+async def half_closed(_: Received, reply: Reply) -> None:
     await began(reply)
     reply.writer.write_eof()
     await reply.reader.read()
 
 
-async def too_short(_: Request, reply: Reply) -> None:
+async def too_short(_: Received, reply: Reply) -> None:
     await reply.head(content_length=100)
     await reply.raw(b"partial")
     await seen(b"partial")
@@ -149,7 +150,7 @@ def whole(exchange: Exchange, status: int, response: bytes) -> None:
 
 
 def test_what_comes_beyond_the_given_length_is_not_of_the_answer(net: Net, recorder: Recorder):
-    async def too_long(_: Request, reply: Reply) -> None:
+    async def too_long(_: Received, reply: Reply) -> None:
         await reply.head(content_length=3)
         await reply.raw(b"partial")
 
@@ -160,7 +161,7 @@ def test_what_comes_beyond_the_given_length_is_not_of_the_answer(net: Net, recor
 
 
 def test_an_answer_that_ends_with_its_connection_is_whole(net: Net, recorder: Recorder):
-    async def until_closed(_: Request, reply: Reply) -> None:
+    async def until_closed(_: Received, reply: Reply) -> None:
         await reply.head(connection="close")
         await reply.raw(b"all of it")
         reply.writer.write_eof()
@@ -174,7 +175,7 @@ def test_an_answer_that_ends_with_its_connection_is_whole(net: Net, recorder: Re
 def test_an_error_of_five_megabytes_passes_whole(net: Net, recorder: Recorder):
     page = b"".join(b"%06d no\n" % line for line in range(500_000))
 
-    async def failing(_: Request, reply: Reply) -> None:
+    async def failing(_: Received, reply: Reply) -> None:
         await reply.body(page, "500 Internal Server Error", content_type="text/html")
 
     net.answer = failing
@@ -188,7 +189,7 @@ def test_an_error_of_five_megabytes_passes_whole(net: Net, recorder: Recorder):
 def test_interim_responses_pass(net: Net, recorder: Recorder):
     hints = b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"
 
-    async def hinting(_: Request, reply: Reply) -> None:
+    async def hinting(_: Received, reply: Reply) -> None:
         await reply.raw(hints)
         await seen(hints)
         await reply.body(b"hello")
@@ -204,7 +205,7 @@ def test_interim_responses_pass(net: Net, recorder: Recorder):
 def test_a_client_that_gives_up_on_an_upstream_that_never_answers(net: Net, recorder: Recorder):
     asked, hung_up = asyncio.Event(), asyncio.Event()
 
-    async def silent(_: Request, reply: Reply) -> None:
+    async def silent(_: Received, reply: Reply) -> None:
         asked.set()
         assert await reply.reader.read() == b""
         hung_up.set()
@@ -229,7 +230,7 @@ def test_a_connection_is_used_again_also_when_the_upstream_closes_its_own(
 ):
     closed = asyncio.Event()
 
-    async def answer(request: Request, reply: Reply) -> None:
+    async def answer(request: Received, reply: Reply) -> None:
         await reply.body(b"answer to " + request.body)
         if b"reuse-2" in request.body:
             reply.writer.write_eof()
@@ -259,7 +260,7 @@ def test_a_connection_is_used_again_also_when_the_upstream_closes_its_own(
 def test_a_failure_in_mid_stream_leaves_the_others_alone(net: Net, recorder: Recorder):
     failed = asyncio.Event()
 
-    async def answer(request: Request, reply: Reply) -> None:
+    async def answer(request: Received, reply: Reply) -> None:
         await reply.events()
         await reply.chunk(EVENT)
         if b"broken" in request.body:
