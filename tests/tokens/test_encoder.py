@@ -121,10 +121,9 @@ def test_a_prompt_that_goes_on_from_an_earlier_one_is_encoded_as_alone(
         assert list(encoder.sequence(parts)) == qwen.encode("".join(parts))
 
 
-def test_a_conversation_is_taken_up_where_it_differs(
-    qwen: Tokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    encoder, asked = Encoder(qwen), list[str]()
+def encoded(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Grows by each text that is encoded from now on."""
+    asked = list[str]()
     chunks = encoder.chunks
 
     def noted(text: str) -> tuple[Chunk, ...]:
@@ -132,6 +131,14 @@ def test_a_conversation_is_taken_up_where_it_differs(
         return chunks(text)
 
     monkeypatch.setattr(encoder, "chunks", noted)
+    return asked
+
+
+def test_a_conversation_is_taken_up_where_it_differs(
+    qwen: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = Encoder(qwen)
+    asked = encoded(encoder, monkeypatch)
     talk = [f"<|im_start|>user\n{number}<|im_end|>\n" for number in range(9)]
     encoder.sequence(["<|im_start|>system\nA", *talk])
     asked.clear()
@@ -143,14 +150,8 @@ def test_a_conversation_is_taken_up_where_it_differs(
 def test_an_estimate_is_taken_up_behind_a_head_that_changes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    encoder, asked = Encoder(tokenizer("claude")), list[str]()
-    chunks = encoder.chunks
-
-    def noted(text: str) -> tuple[Chunk, ...]:
-        asked.append(text)
-        return chunks(text)
-
-    monkeypatch.setattr(encoder, "chunks", noted)
+    encoder = Encoder(tokenizer("claude"))
+    asked = encoded(encoder, monkeypatch)
     talk = [f"\nuser:\n{number}\n" for number in range(9)]
     encoder.sequence(["a tool", "another tool", "header A", *talk], 3)
     asked.clear()
