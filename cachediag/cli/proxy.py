@@ -115,10 +115,8 @@ def _is_silent(origin: str) -> bool:
     port = address.port or {"https": 443}.get(address.scheme, 80)
     try:
         socket.create_connection((address.hostname, port), timeout=0.5).close()
-    except ConnectionRefusedError:
-        return True
-    except OSError:
-        return False
+    except OSError as error:
+        return isinstance(error, ConnectionRefusedError)
     return False
 
 

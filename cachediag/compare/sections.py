@@ -123,13 +123,9 @@ def _history_cause(x: Block | None, y: Block | None, later: Prompt) -> Cause:
 def _container(gone: Block, later: Prompt) -> str:
     """The array in the later body in which a block once stood."""
     content = gone.path.rpartition("[")[0] or gone.path
-    return (
-        content
-        if content in _arrays(later)
-        else "messages"
-        if later.endpoint != "responses"
-        else "input"
-    )
+    if content in _arrays(later):
+        return content
+    return "input" if later.endpoint == "responses" else "messages"
 
 
 def _entry(pair: Pair, cause: Cause, later: Prompt) -> Entry:

@@ -37,7 +37,6 @@ class Support:
     sources: tuple[str, ...]
     formats: frozenset[str]
     """The values of `format` that are enforced."""
-
     keywords: Mapping[str, Keyword]
     reads_text: bool
     """It is given the schema as JSON text, so that what cannot be written as text is refused."""

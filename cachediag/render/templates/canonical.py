@@ -15,6 +15,7 @@ from cachediag.render.memo import Latest
 from cachediag.render.rendered import Piece, Rendered, Segment
 
 __all__ = ["Canonical"]
+
 _NOTE = "The hosted model's own prompt is not known; the text stands for it in estimates."
 
 
@@ -25,6 +26,9 @@ class _Written:
     parts: tuple[Part, ...]
     segments: tuple[Segment, ...]
     firsts: tuple[int, ...]
+
+
+_NOTHING = _Written((), (), ())
 
 
 class Canonical:
@@ -64,18 +68,17 @@ class Canonical:
         A conversation that goes on from an earlier one is written from where it differs.
         """
         key, parts = (run.parts[0], number), run.parts
-        old = self._talks.get(key) if run.section == "messages" else None
-        shared = common_head(old.parts, parts) if old else 0
+        old = (self._talks.get(key) if run.section == "messages" else None) or _NOTHING
+        shared = common_head(old.parts, parts)
         segments = [self._segment(part, run) for part in parts[shared:]]
         firsts = list[int]()
-        if old is not None and shared:
+        if shared:
             number = old.firsts[shared - 1] + len(parts[shared - 1].blocks)
         for part in parts[shared:]:
             firsts.append(number)
             number += len(part.blocks)
-        kept = old or _NOTHING
         made = _Written(
-            parts, kept.segments[:shared] + tuple(segments), kept.firsts[:shared] + tuple(firsts)
+            parts, old.segments[:shared] + tuple(segments), old.firsts[:shared] + tuple(firsts)
         )
         if run.section == "messages":
             self._talks.keep(key, made)
@@ -86,9 +89,6 @@ class Canonical:
         if key not in self._segments:
             self._segments[key] = Segment(tuple(_written(part, is_message=run.is_messages)))
         return self._segments[key]
-
-
-_NOTHING = _Written((), (), ())
 
 
 def _written(part: Part, *, is_message: bool) -> Iterator[Piece]:
