@@ -78,7 +78,7 @@ def _run(tools: list[Tool], place: Path) -> _Outcome:
             continue
         outcome.scores.append(_scored(tool, cases, installed[tool.name], outcome.failures))
     (case,) = (case for case in cases if case.name == _TIMED)
-    left = [score.tool for score in outcome.scores]
+    left = [each.tool for each in outcome.scores]
     outcome.times = _times(left, case, installed, place)
     return outcome
 

@@ -370,7 +370,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     os.utime(small, (2e9, 2e9))
     # A session that is none.
     (sessions / f"[red]{FILE_NAME}.cachediag").write_text(FILE_NAME, "utf-8", "surrogateescape")
-    pairs = [json.dumps(body(text, turn)) for text in SOME for turn in (0, 2)]
+    pairs = [json.dumps(body(text, number)) for text in SOME for number in (0, 2)]
     for number, pair in enumerate(pairs):
         (root / "bodies" / f"{number:03}{FILE_NAME}.json").write_text(pair)
     (root / f"broken{FILE_NAME}.json").write_bytes(b'{"messages": [\x1b[5m')
