@@ -122,6 +122,7 @@ def test_workers_that_dask_gives_up_are_replaced(
     for nanny in given_up:
         cluster.sync(nanny.close)
     assert list(outcomes(client, sessions, SETTINGS)) == alone[1]
+    client.wait_for_workers(2)
     assert not set(given_up) & set(cluster.workers.values())
 
 
