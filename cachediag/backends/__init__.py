@@ -9,7 +9,6 @@ readings(watch, "messages", kind, body)   # after it
 
 from cachediag.backends.kinds import PROBES, Accounting, Probe, Reading, Recognised, Sure
 from cachediag.backends.recognise import recognise
-from cachediag.backends.timing import from_times
 from cachediag.backends.watch import Watch, begin, readings
 
 __all__ = [
@@ -21,7 +20,6 @@ __all__ = [
     "Sure",
     "Watch",
     "begin",
-    "from_times",
     "readings",
     "recognise",
 ]

@@ -56,7 +56,7 @@ def readings(
     Returns:
         The most telling first: those with a count of cached tokens before those without, those that
         are exact before estimates, and otherwise the response before the log before the counters.
-        None of them where the backend tells nothing: then only time can tell, see `timing`.
+        None of them where the backend tells nothing: then only time can tell.
     """
     probe = PROBES.get(watch.recognised.kind)
     if probe is None:
