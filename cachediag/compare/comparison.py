@@ -15,7 +15,6 @@ __all__ = [
     "Keys",
     "Stretch",
     "common_blocks",
-    "rebuild",
     "same",
     "shared_after",
     "undo",
@@ -178,24 +177,6 @@ def shared_after(stretches: Sequence[Stretch], undone: Collection[Cause]) -> int
         if common < len(earlier) or len(_rebuilt(stretch, undone)) > common:
             break
     return count
-
-
-def rebuild(comparison: Comparison, undone: Collection[Cause]) -> tuple[Block, ...]:
-    """The later prompt with some causes undone: what the client would have sent without them.
-
-    Args:
-        comparison: the pair.
-        undone: code and path of each finding to undo. With every break undone, the earlier
-            prompt is a prefix of the result.
-
-    Returns:
-        The blocks; one that was put back in part has the place of the later block.
-    """
-    built: list[Block] = []
-    for stretch in comparison.stretches:
-        built += comparison.b.place(stretch.section)[: stretch.head_blocks]
-        built += _rebuilt(stretch, undone)
-    return tuple(built)
 
 
 def _earlier(stretch: Stretch) -> list[Block]:

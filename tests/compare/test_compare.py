@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cachediag.compare import rebuild
+from cachediag.compare.comparison import shared_after, undo
 from cachediag.protocol import jsontext
 from tests.compare.bodies import HEADER, body, codes, held, raw, tool
 
@@ -74,20 +74,11 @@ def test_several_causes_each_found_and_each_undone():
     ]
     assert found.shared_blocks == 0
     undone = {("O01", "tools")}
-    assert _shared_after(found, undone) == 3
+    assert shared_after(found.stretches, undone) == 3
     undone.add(("V01", "system[0].text"))
-    assert _shared_after(found, undone) == 5
+    assert shared_after(found.stretches, undone) == 5
     undone.add(("V02", "messages[0].content[0].text"))
-    assert _shared_after(found, undone) == 11 == found.reusable_blocks
-
-
-def _shared_after(found, undone):
-    blocks = rebuild(found, undone)
-    pairs = zip(found.a.blocks, blocks, strict=False)
-    return next(
-        (n for n, (x, y) in enumerate(pairs) if (x.role, x.canonical) != (y.role, y.canonical)),
-        found.a.block_count,
-    )
+    assert shared_after(found.stretches, undone) == 11 == found.reusable_blocks
 
 
 def test_two_causes_in_one_text_are_undone_one_by_one():
@@ -100,8 +91,9 @@ def test_two_causes_in_one_text_are_undone_one_by_one():
         ("V03", "system[1].text"),
         ("M06", "system[1]"),
     ]
-    half = rebuild(found, {("V02", "system[1].text")})
-    assert jsontext.decode(half[4].canonical)["text"] == (
+    (entry,) = found.entries
+    half = undo(entry, {("V02", "system[1].text")})
+    assert jsontext.decode(half.canonical)["text"] == (
         "Started 2026-11-29 with session b81e05aa7c.\nBe brief."
     )
 
