@@ -93,6 +93,7 @@ def test_two_causes_in_one_text_are_undone_one_by_one():
     ]
     (entry,) = found.entries
     half = undo(entry, {("V02", "system[1].text")})
+    assert half is not None
     assert jsontext.decode(half.canonical)["text"] == (
         "Started 2026-11-29 with session b81e05aa7c.\nBe brief."
     )

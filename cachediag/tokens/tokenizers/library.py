@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from cachediag.errors import InputError, UsageError
+from cachediag.errors import InputError
+from cachediag.extras import need
 from cachediag.model import Json
 from cachediag.tokens.tokenizers.spelling import spelled_out
 
@@ -33,14 +34,9 @@ class Library:
     cuts: re.Pattern[str] | None = None
 
     def __init__(self, path: Path, data: Json) -> None:
-        try:
-            from tokenizers import Tokenizer
-        except ImportError:
-            raise UsageError(
-                "this kind of tokenizer needs the tokenizers library",
-                where=str(path),
-                remedy="pip install 'cachediag[tokenizers]'",
-            ) from None
+        need("tokenizers", "tokenizers", str(path))
+        from tokenizers import Tokenizer
+
         self.name = str(path)
         try:
             self._tokenizer = Tokenizer.from_str(msgspec.json.encode(data).decode())

@@ -1,6 +1,5 @@
 """Which files tiktoken may stand for, and which the library must run."""
 
-import builtins
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from tokenizers import AddedToken, Tokenizer, normalizers
 
+from cachediag import extras
 from cachediag.errors import UsageError
 from cachediag.tokens.tokenizers import tokenizer
 from cachediag.tokens.tokenizers.bytepairs import BytePairs
@@ -158,15 +158,10 @@ def test_a_lone_surrogate_counts_as_the_replacement_character(tmp_path: Path) ->
 def test_it_is_said_how_to_get_the_library(
     library: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    imported = builtins.__import__
-
-    def refuse(name: str, *rest: Any, **more: Any) -> Any:
-        if name == "tokenizers":
-            raise ImportError(name)
-        return imported(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
+    monkeypatch.setattr(extras, "has", lambda package: package != "tokenizers")
     assert isinstance(read(library, tmp_path), BytePairs)
-    with pytest.raises(UsageError, match="needs the tokenizers library") as caught:
+    with pytest.raises(UsageError, match="needs tokenizers, which is not installed") as caught:
         read(library, tmp_path, normalizer={"type": "NFKC"})
-    assert caught.value.remedy == "pip install 'cachediag[tokenizers]'"
+    assert caught.value.where is not None
+    assert caught.value.where.startswith(str(tmp_path))
+    assert caught.value.remedy == "Install it: pip install 'cachediag[tokenizers]'"
