@@ -1,12 +1,13 @@
 """From what was heard on the wire to the exchange that is kept."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cachediag.capture.encoding import EncodingError, decode, decode_chunks
+from cachediag.capture.masking import Secrets, mask
 from cachediag.capture.redact import (
     body_credentials,
     credentials,
-    mask,
     safe_headers,
     safe_path,
     scrub,
@@ -15,7 +16,7 @@ from cachediag.model import Endpoint, Exchange, ExchangeInfo
 from cachediag.protocol.request import read_model
 from cachediag.protocol.response import has_token, read_response
 
-__all__ = ["Chunk", "Fields", "RawExchange", "Secrets", "assemble"]
+__all__ = ["Chunk", "Fields", "RawExchange", "assemble"]
 
 Chunk = tuple[float, bytes]
 """When a piece of the response body arrived (seconds since the epoch), and its bytes."""
@@ -50,26 +51,6 @@ class RawExchange:
     error: str | None = None
 
 
-class Secrets:
-    """Credentials seen while recording, kept in memory only.
-
-    All of them are masked in every later body, not just each in its own exchange: a refreshed
-    token makes the former one no public text, and a conversation repeats its history.
-    """
-
-    def __init__(self) -> None:
-        self._seen: set[str] = set()
-
-    def add(self, *values: str) -> tuple[str, ...]:
-        """Remember credentials.
-
-        Returns:
-            All that are known, longest first.
-        """
-        self._seen.update(values)
-        return tuple(sorted(self._seen, key=lambda value: (-len(value), value)))
-
-
 def assemble(raw: RawExchange, secrets: Secrets) -> Exchange:
     """Undo encodings, redact, and read out what the exchange says of itself.
 
@@ -89,13 +70,13 @@ def assemble(raw: RawExchange, secrets: Secrets) -> Exchange:
     response, first_token = _response_body(raw, response_headers, notes)
     # A server may set a new cookie with every response; the client's own header tells which ones
     # are in use.
-    known = secrets.add(
+    secrets.add(
         *credentials(headers, raw.path),
         *credentials(_text(raw.outgoing_headers), ""),
         *body_credentials(request),
         *body_credentials(outgoing or b""),
     )
-    known = tuple(sorted({*known, *credentials(response_headers, "")}, key=len, reverse=True))
+    known = (secrets, Secrets(credentials(response_headers, "")))
     content_type = _named(response_headers, "content-type")
     facts = read_response(raw.endpoint, content_type, response)
     request = _masked(request, known, "request", notes)
@@ -133,7 +114,7 @@ def _named(headers: tuple[tuple[str, str], ...], name: str) -> str:
     return ", ".join(value for key, value in headers if key.lower() == name)
 
 
-def _masked(body: bytes, known: tuple[str, ...], which: str, notes: list[str]) -> bytes:
+def _masked(body: bytes, known: Sequence[Secrets], which: str, notes: list[str]) -> bytes:
     body, places = mask(body, known)
     if places:
         notes.append(f"{which}: a credential masked in {places} places")

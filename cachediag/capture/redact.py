@@ -8,15 +8,15 @@ that ran `env`, or an upstream that echoes the key, has put it there.
 
 import base64
 import binascii
-import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from urllib.parse import unquote, urlsplit, urlunsplit
+
+from cachediag.capture.masking import MIN_LENGTH, Secrets, places
 
 __all__ = [
     "body_credentials",
     "credentials",
-    "mask",
     "safe_headers",
     "safe_path",
     "safe_url",
@@ -62,9 +62,6 @@ _QUERY_KEYS = frozenset({"beta", "api-version", "stream"})
 # A kept value is a flag or a version; anything longer or stranger is not what the key promises.
 _QUERY_VALUE = re.compile(r"[A-Za-z0-9._-]{1,32}")
 
-# Shorter values are placeholders (`lm-studio`, `dummy`) that also occur in ordinary text.
-_MIN_LENGTH = 12
-
 _PATTERNS = (
     (re.compile(r"(://)[^/\s@]+@"), r"\1"),
     (re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf)[-_][\w-]{8,}"), REDACTED),
@@ -82,7 +79,8 @@ _PATTERNS = (
 # the Anthropic protocol, its headers in the OpenAI one, a gateway's key. Inside a string the quotes
 # are escaped, so text that merely looks alike does not match. The names are looked up afterwards:
 # a pattern that spells them out and ignores case takes twice as long on a large body.
-_BODY_FIELD = re.compile(rb'"([aAxX][\w-]{6,18})"\s*:\s*"((?:[^"\\]|\\.)*)"')
+# Nothing is given back once it is taken, or each character of a long text would cost memory.
+_BODY_FIELD = re.compile(rb'"([aAxX][\w-]{6,18})"\s*+:\s*+"([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.DOTALL)
 _BODY_NAMES = frozenset(
     {b"authorization_token", b"authorization", b"api_key", b"api-key", b"x-api-key"}
 )
@@ -98,7 +96,7 @@ def _allowed(name: str) -> bool:
 
 
 def safe_headers(
-    headers: Iterable[tuple[str, str]], secrets: tuple[str, ...] = ()
+    headers: Iterable[tuple[str, str]], secrets: Sequence[Secrets] = ()
 ) -> dict[str, str]:
     """Keep the allow-listed headers.
 
@@ -180,7 +178,7 @@ def credentials(headers: Iterable[tuple[str, str]], path: str) -> tuple[str, ...
 
 def _sized(values: Iterable[str]) -> tuple[str, ...]:
     stripped = {value.strip() for value in values}
-    return tuple(sorted((v for v in stripped if len(v) >= _MIN_LENGTH), key=lambda v: (-len(v), v)))
+    return tuple(sorted((v for v in stripped if len(v) >= MIN_LENGTH), key=lambda v: (-len(v), v)))
 
 
 def _cookie_values(value: str) -> list[str]:
@@ -226,40 +224,28 @@ def body_credentials(body: bytes) -> tuple[str, ...]:
     return _sized(found)
 
 
-def scrub(text: str, secrets: tuple[str, ...]) -> str:
+def scrub(text: str, secrets: Sequence[Secrets]) -> str:
     """Remove credentials from text that is about to be kept or shown.
 
     Args:
         text: an error message, a header value, a path.
-        secrets: credentials known from the same exchange.
+        secrets: known credentials.
 
     Returns:
         The text with the given credentials, and whatever looks like one, written as `redacted`.
     """
-    for secret in secrets:
-        text = text.replace(secret, REDACTED)
+    if secrets:
+        text = _without(text, secrets)
     for pattern, replacement in _PATTERNS:
         text = pattern.sub(replacement, text)
     return text
 
 
-def mask(body: bytes, secrets: tuple[str, ...]) -> tuple[bytes, int]:
-    """Overwrite credentials inside a body with as many asterisks.
-
-    The length stays, so that every offset in the body stays true.
-
-    Args:
-        body: a request or response body, its content-encoding undone.
-        secrets: exact credential values, longest first.
-
-    Returns:
-        The body, and how many places were overwritten; the same object where there were none.
-    """
-    places = 0
-    for secret in secrets:
-        for form in {secret.encode(errors="replace"), json.dumps(secret)[1:-1].encode()}:
-            count = body.count(form)
-            if count:
-                body = body.replace(form, b"*" * len(form))
-                places += count
-    return body, places
+def _without(text: str, secrets: Sequence[Secrets]) -> str:
+    data = text.encode("utf-8", "surrogatepass")
+    kept: list[bytes] = []
+    end = 0
+    for start, stop in places(data, secrets):
+        kept += (data[end:start], REDACTED.encode())
+        end = stop
+    return b"".join((*kept, data[end:])).decode("utf-8", "surrogatepass")

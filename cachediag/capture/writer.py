@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
-from cachediag.capture.exchange import RawExchange, Secrets, assemble
+from cachediag.capture.exchange import RawExchange, assemble
+from cachediag.capture.masking import Secrets
 from cachediag.capture.redact import scrub
 from cachediag.errors import CachediagError
 from cachediag.model import Exchange

@@ -1,7 +1,8 @@
 import gzip
 import json
 
-from cachediag.capture.exchange import RawExchange, Secrets, assemble
+from cachediag.capture.exchange import RawExchange, assemble
+from cachediag.capture.masking import Secrets
 from cachediag.model import Usage
 
 OLD = "sk-ant-oat01-first-token-1111"

@@ -1,8 +1,8 @@
 """One JSON object: a request body, or a log record that holds one."""
 
-from cachediag.capture.exchange import Secrets
 from cachediag.capture.importers.reading import HINT, Input, check_json, placed, without_bom
 from cachediag.capture.importers.records import exchange_of
+from cachediag.capture.masking import Secrets
 from cachediag.errors import InputError
 from cachediag.session import Source
 from cachediag.session.source import numbered

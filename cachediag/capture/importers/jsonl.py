@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from cachediag.capture.exchange import Secrets
 from cachediag.capture.importers.reading import Input, check_json, placed, without_bom
 from cachediag.capture.importers.records import exchange_of
+from cachediag.capture.masking import Secrets
 from cachediag.errors import InputError
 from cachediag.protocol import jsontext
 from cachediag.session import Source

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Final, TypeVar
 
-from cachediag.capture.exchange import RawExchange, Secrets
+from cachediag.capture.exchange import RawExchange
 from cachediag.capture.importers.wire import called, fields, imported, target_of
+from cachediag.capture.masking import Secrets
 from cachediag.errors import InputError
 from cachediag.model import Exchange, Json
 from cachediag.protocol import jsontext

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from cachediag.capture.exchange import RawExchange, Secrets, assemble
+from cachediag.capture.exchange import RawExchange, assemble
+from cachediag.capture.masking import Secrets
 from cachediag.errors import InputError
 from cachediag.model import Endpoint, Exchange
 from cachediag.protocol import jsontext

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cachediag.capture.exchange import Secrets
 from cachediag.capture.importers.records import exchange_of
+from cachediag.capture.masking import Secrets
 from cachediag.errors import InputError
 from cachediag.model import Exchange, Usage
 
