@@ -47,3 +47,19 @@ def test_links_lead_to_files(path: Path) -> None:
     }
     places = {(path.parent / target).resolve() for target in targets}
     assert {place for place in places if not place.exists()} <= generated
+
+
+def test_the_architecture_names_every_package_and_no_file_that_is_not_there() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([a-z0-9_]+/[a-zA-Z0-9_./-]*)`", page))
+    assert len(named) > 60
+    lost = {
+        name
+        for name in named
+        if not any((base / name).exists() for base in (ROOT, ROOT / "cachediag"))
+    }
+    # Where the scripts are in an installed package; CODE is any.
+    assert lost == {"cachediag/addons/", "cachediag/findings/CODE.md"}
+    packages = {path.parent.name for path in (ROOT / "cachediag").glob("*/__init__.py")}
+    assert packages <= set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) | {"findings"}
+    assert "`findings/`" in page
