@@ -1,5 +1,7 @@
 """The command line: one module a command, no logic."""
 
+import errno
+import os
 import sys
 from typing import Annotated
 
@@ -28,6 +30,7 @@ __all__ = ["app", "main"]
 
 # Click's, which newer releases of typer bring along in a copy of their own.
 _WrongUsage: type[Exception] = typer.BadParameter.__mro__[1]
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 app = typer.Typer(
     name="cachediag",
@@ -83,12 +86,17 @@ app.command("doctor")(doctor.doctor)
 
 def main() -> None:
     """Run the command line; turn errors into one line and an exit code."""
-    for stream in (sys.stdout, sys.stderr):
+    for name in ("stdout", "stderr"):
+        # None where the shell has closed it (`>&-`).
+        stream = getattr(sys, name) or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+        setattr(sys, name, stream)
         # A name or a path may hold what the terminal's encoding lacks.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
         code = app(prog_name="cachediag", standalone_mode=False)
+        # What is still buffered may find no room, or no reader.
+        sys.stdout.flush()
     except _WrongUsage as error:
         if (told := _told(error)) is not None:
             _complain(told)
@@ -102,8 +110,34 @@ def main() -> None:
         # The reader had enough, as `head` does; silence the flush at exit too.
         sys.stdout = None
         sys.exit(0)
+    except OSError as error:
+        if (failed := _of_the_system(error)) is None:
+            raise
+        # Its flush at exit would fail as well.
+        sys.stdout = None
+        _complain(failed)
+        sys.exit(failed.exit_code)
     if code:
         sys.exit(code)
+
+
+def _of_the_system(error: OSError) -> CachediagError | None:
+    """What no command foresaw: a full disk, a name that is too long, a folder that is closed.
+
+    None where it is about neither a file nor the output.
+    """
+    if error.errno in _NO_ROOM:
+        return CachediagError(
+            f"cannot write the output ({error.strerror})",
+            remedy="Make room, or send the output elsewhere.",
+        )
+    if isinstance(error.filename, str):
+        return CachediagError(
+            f"cannot be used ({error.strerror})",
+            where=error.filename,
+            remedy="Name another, or see that you may read it.",
+        )
+    return None
 
 
 def _told(error: Exception) -> UsageError | None:

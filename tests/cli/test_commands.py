@@ -3,6 +3,7 @@ import os
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -253,6 +254,47 @@ def test_a_reader_that_has_enough_is_no_error(session):
     command = f"{sys.executable} -m cachediag diff --format json | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
     assert (done.stdout, done.stderr) == (b"{\n", b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize(
+    "words", [("show",), ("sessions", "--format", "json"), ("show", "0", "--body"), ("--version",)]
+)
+def test_no_room_for_the_output_is_one_line(session, words):
+    command = [sys.executable, "-m", "cachediag", *words]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "cachediag: cannot write the output (No space left on device)\n"
+        "           Make room, or send the output elsewhere.\n",
+    )
+
+
+def test_closed_streams_are_not_written_to(session):
+    for closed in (">&-", "2>&-", ">&- 2>&-"):
+        command = f"{sys.executable} -m cachediag sessions --format json {closed}"
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert (">&-" in closed.split()) == (not done.stdout)
+
+
+@pytest.mark.parametrize("words", [("diff",), ("rules", "new", "-o"), ("analyze",)])
+def test_a_name_that_no_file_can_have_is_one_line(capsys, session, words):
+    name = "a" * 300
+    done = ran(capsys, *words, name)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"cachediag: {name}: cannot be used (File name too long)\n")
+    assert done.err.count("\n") == 2
+
+
+def test_what_is_no_fault_of_a_file_stays_a_fault_of_ours(capsys, monkeypatch):
+    def fail(**_: object) -> None:
+        raise OSError(9, "Bad file descriptor")
+
+    monkeypatch.setattr("cachediag.cli.app", fail)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        ran(capsys)
 
 
 def test_the_version(capsys):
