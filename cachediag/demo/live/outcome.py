@@ -46,7 +46,7 @@ class FoundReport:
         found = self.found
         requests = count(len(found.requests), "request")
         prefix = f"prefix {found.prefix_tokens:,} tokens"
-        yield line((found.source.name, "bold"), f"   {requests}   {prefix}")
+        yield line((printable(found.source.name), "bold"), f"   {requests}   {prefix}")
         yield Text()
         yield RequestsReport(found.requests)
         yield Text()
@@ -55,7 +55,10 @@ class FoundReport:
             yield DiffReport(found.pair.comparison, heading, found.pair.view)
             yield Text()
         rules = found.generated.ruleset.enabled
-        yield line(f"{count(len(rules), 'rule')} from it: ", ", ".join(rule.id for rule in rules))
+        yield line(
+            f"{count(len(rules), 'rule')} from it: ",
+            printable(", ".join(rule.id for rule in rules)),
+        )
 
 
 @dataclass(frozen=True, slots=True)
