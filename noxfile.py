@@ -69,7 +69,7 @@ def coverage(session: nox.Session) -> None:
 
 @nox.session
 def live(session: nox.Session) -> None:
-    """Drive real clients; installs them from npm."""
+    """Drive real clients and engines; installs them from npm and PyPI."""
     if shutil.which("npm") is None:
         session.error("npm is not on PATH: the live tests install Claude Code and others with it")
     session.install(".", *_group("live"))
@@ -95,7 +95,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure the recorder, the session file and the start-up; writes bench.json."""
+    """Measure what is promised about speed and size; writes bench.json."""
     session.install(".", *_group("test"), *_group("bench"))
     session.run("python", "-m", "benchmarks", *session.posargs)
 
