@@ -92,7 +92,7 @@ def constrains(schema: Mapping[str, Json], keyword: str) -> bool:
 
 
 def matches(value: Json, kind: str) -> bool:
-    """Whether a value is of a type."""
+    """Whether a value is of a type, by JSON Schema's name for it: `integer`, `object`, …."""
     if isinstance(value, bool):
         return kind == "boolean"
     if value is None:

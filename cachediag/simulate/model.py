@@ -123,13 +123,22 @@ class Cache(Protocol):
     def begin(self, request: Request, now: float) -> int:
         """Look a request up as its prefill begins.
 
+        Args:
+            request: the one that is prefilled next.
+            now: seconds from the start of the run.
+
         Returns:
             Tokens of its prompt that need not be prefilled; fewer than it has.
         """
         ...
 
     def end(self, request: Request, now: float) -> None:
-        """Keep what is kept of a request, now that its last token is generated."""
+        """Keep what is kept of a request, now that its last token is generated.
+
+        Args:
+            request: one that `begin` was given.
+            now: seconds from the start of the run.
+        """
         ...
 
     def held(self, blocks: tuple[int, ...]) -> int:
@@ -185,7 +194,12 @@ class Policy(ABC):
     """As on the command line."""
 
     def prepare(self, scale: Scale, seed: int) -> None:  # noqa: B027 - most need nothing
-        """Learn, once and before anything else, what a block is and the seed of the run."""
+        """Learn, once and before anything else, what a block is and the seed of the run.
+
+        Args:
+            scale: tokens of a block, characters of a token.
+            seed: what all random choices of the run come from.
+        """
 
     @abstractmethod
     def choose(self, request: Request, replicas: Sequence[Replica], now: float) -> Replica:
@@ -199,7 +213,13 @@ class Policy(ABC):
         ...
 
     def ended(self, request: Request, replica: Replica, now: float) -> None:  # noqa: B027
-        """Learn that a request has ended."""
+        """Learn that a request has ended.
+
+        Args:
+            request: its last token is generated.
+            replica: the one that `choose` gave.
+            now: seconds from the start of the run.
+        """
 
     def left(self, replica: int) -> None:  # noqa: B027
         """Learn that the replica of that id takes no more requests."""

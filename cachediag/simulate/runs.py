@@ -12,7 +12,13 @@ __all__ = ["agreement", "packed"]
 
 
 def agreement(keys: Sequence[int], blocks: tuple[int, ...], at: int) -> int:
-    """How many of a run's keys, the first of which it has, a prompt has from a place on."""
+    """How many keys of a run a prompt has, from a place on.
+
+    Args:
+        keys: the run's; the prompt has the first of them.
+        blocks: all keys of the prompt.
+        at: where in these the run begins.
+    """
     size = len(keys)
     if at + size <= len(blocks) and keys[-1] == blocks[at + size - 1]:
         return size

@@ -97,7 +97,13 @@ def _slower(one: Outcome, than: Outcome) -> Estimate:
 
 
 def spec(prefix_length: int, threshold: int, unit: Unit) -> str:
-    """SageMaker's policy with two numbers, as on the command line."""
+    """SageMaker's policy with two numbers, as on the command line.
+
+    Args:
+        prefix_length: how much of a body is hashed, in `unit`.
+        threshold: requests in flight from which on a replica is passed over.
+        unit: bytes or characters, which is one call of the service or the other.
+    """
     numbers = f"PrefixLength={prefix_length},ConcurrencyThreshold={threshold}"
     # The other call is the policy's own default.
     return f"sagemaker:{numbers}{'' if unit == 'bytes' else ',call=OpenAI'}"

@@ -75,7 +75,11 @@ class Experiment:
 
 
 def order(arms: Sequence[Arm], repeats: int) -> Iterator[tuple[int, Arm]]:
-    """Every arm once a round, each round beginning with another, so that no arm is always first."""
+    """Every arm once a round, each round beginning with another, so that no arm is always first.
+
+    Yields:
+        The round's number, from 0, and the arm.
+    """
     for repeat in range(repeats):
         first = repeat % len(arms)
         for arm in (*arms[first:], *arms[:first]):

@@ -71,7 +71,12 @@ class Plan:
         return self.changed or () if arm.rules else self.recorded
 
     def price(self, arms: Iterable[Arm], repeats: int) -> Bill:
-        """What an experiment costs."""
+        """What an experiment costs, as far as prices are known.
+
+        Args:
+            arms: those that are run.
+            repeats: how often each.
+        """
         bills = [self.bills[arm.rules] for arm in arms]
         known = [bill.usd for bill in bills if bill.usd is not None]
         months = [bill.as_of for bill in bills if bill.as_of is not None]

@@ -44,7 +44,12 @@ class Reader:
             self._watch = begin(self._base_url, self._recognised, self._log)
 
     def told(self, endpoint: Endpoint, answer: Answer) -> Told:
-        """What is said of the request that was just answered."""
+        """What is said of the request that was just answered.
+
+        Args:
+            endpoint: what was called.
+            answer: what came; `before` was called before the request was sent.
+        """
         if self._watch is not None:
             found = readings(self._watch, endpoint, answer.content_type, answer.body)
             prompt = next((each.prompt for each in found if each.prompt is not None), None)

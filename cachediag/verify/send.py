@@ -1,6 +1,7 @@
 """One request to a live backend, and when its answer came."""
 
 import http.client
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ _SAID = 300
 _MOST_BYTES = 64 << 20
 _LONGEST_LINE = 1 << 20
 """Bytes of a stream without a line end, after which no token is looked for in them."""
+_UNSENDABLE = re.compile(r"[^!-~]")
 # What a client would send with it; credentials are the user's to give.
 _HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
@@ -94,8 +96,14 @@ def send(
     Raises:
         RefusedError: the answer is no success.
         UnfinishedError: it is not complete in time.
-        UpstreamError: there is no answer.
+        UpstreamError: there is no answer, or the path cannot be sent.
     """
+    if _UNSENDABLE.search(path):
+        raise UpstreamError(
+            "the recorded path holds characters that no address may have",
+            where=path,
+            remedy="Leave the request out, with --lane or --max-requests.",
+        )
     parts = urlsplit(base_url)
     place = f"{parts.scheme}://{parts.netloc}{path.partition('?')[0]}"
     within = 4 * timeout if deadline is None else deadline

@@ -45,7 +45,15 @@ class Effects:
 
 
 def middle(samples: Samples, seed: int = 0) -> Estimate | None:
-    """The median of some measurements; None where there is none."""
+    """The median of some measurements, with its interval.
+
+    Args:
+        samples: in seconds, or whatever is measured.
+        seed: of the resampling, so that the same measurements give the same interval.
+
+    Returns:
+        In the unit of the samples; None where there are none.
+    """
     if not samples:
         return None
     return _estimate(lambda draw: median(draw(samples)), seed)

@@ -92,7 +92,13 @@ class Reader(Protocol):
 
 
 def beside(schema: Mapping[str, Json], read: Iterable[str], why: str) -> Iterator[Leaves]:
-    """The keywords that constrain something and are not among those that are read."""
+    """The keywords that constrain something and are not among those that are read.
+
+    Args:
+        schema: the part that is read.
+        read: the keywords that the decoder looks at there.
+        why: what is said of the others, in a few words.
+    """
     known = set(read)
     for keyword in schema:
         if keyword not in known and constrains(schema, keyword):
@@ -100,7 +106,13 @@ def beside(schema: Mapping[str, Json], read: Iterable[str], why: str) -> Iterato
 
 
 def of_kinds(schema: Mapping[str, Json], values: Iterable[Json], why: str) -> Iterator[Leaves]:
-    """The keywords beside `const` or `enum` that one of the values breaks."""
+    """The keywords beside `const` or `enum` that one of the values breaks.
+
+    Args:
+        schema: the part that is read.
+        values: what the decoder lets through.
+        why: what is said of the keywords, in a few words.
+    """
     values = tuple(values)
     for keyword, argument in schema.items():
         if keyword not in {"const", "enum"} and any(
@@ -155,7 +167,14 @@ def _entails(branch: Json, wanted: frozenset[str], root: Json) -> bool:
 def but_entailed(
     ignored: Iterable[Leaves], schema: Mapping[str, Json], branches: Iterable[Json], root: Json
 ) -> list[Leaves]:
-    """What is left out of a part, but for a `type` that whatever fits its branches is of anyway."""
+    """What is left out of a part, but for a `type` that whatever fits its branches is of anyway.
+
+    Args:
+        ignored: what the decoder leaves out.
+        schema: the part that is read.
+        branches: those of its `anyOf` or `oneOf`, or what its `$ref` leads to.
+        root: the whole schema, for references in the branches.
+    """
     wanted = kinds(schema)
     if all(_entails(branch, wanted, root) for branch in branches):
         return [each for each in ignored if each.keyword != "type"]

@@ -39,16 +39,21 @@ class Outcome:
     """Which of the gains are called savings."""
 
     def gain(self, names: Names, at: int) -> int:
-        """Tokens saved by some rules."""
+        """Tokens saved by some rules.
+
+        Args:
+            names: the rules that are applied.
+            at: by what: 0 is the shared prefix, 1 and on the caches, -1 the last of them.
+        """
         row = self.gains.get(names, ())
         return row[at] if row else 0
 
     def saved(self, names: Names, others: Names) -> int:
-        """Tokens that some rules save against others."""
+        """Tokens that some rules save more than others do, by what is called savings here."""
         return self.gain(names, self.saves_at) - self.gain(others, self.saves_at)
 
     def lost(self, names: Names, others: Names) -> int:
-        """Tokens that some rules cost against others, beyond what is rounding."""
+        """Tokens that some rules save less than others do; 0 where that may be rounding."""
         shared = self.gain(others, 0) - self.gain(names, 0)
         cached = self.gain(others, -1) - self.gain(names, -1)
         if shared > self.requests:

@@ -72,7 +72,10 @@ def _has_words(family: Family, left: At, right: At) -> bool:
 
 
 def unique(pattern: str, family: Family, start: At, end: At) -> bool:
-    """Whether a pattern is sound and marks, in each text, the piece between two places alone."""
+    """Whether a pattern is sound and marks, in each text, the piece between two places alone.
+
+    False too for one that the rules' language refuses.
+    """
     try:
         pattern.encode()
         made = compiled(pattern)

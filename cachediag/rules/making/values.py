@@ -108,7 +108,12 @@ class _Seen:
 
 
 def compared(source: Source, choice: Choice) -> Iterator[Request]:
-    """The session's requests, each held against the earlier ones."""
+    """The session's requests that rules can apply to, each held against the earlier ones.
+
+    Args:
+        source: the session.
+        choice: what it is counted by; its profile says what breaks a prefix.
+    """
     walk = Walk(source.exchange, choice.counter.profile, choice.counter.parser)
     for exchange in source.exchanges():
         if protocol_of(exchange.info.endpoint, exchange.info.path) is not None:
