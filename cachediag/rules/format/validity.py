@@ -10,7 +10,7 @@ from cachediag.rules.pattern import PatternError, check
 from cachediag.rules.rule import Rule
 from cachediag.words import did_you_mean
 
-__all__ = ["Problem", "problems"]
+__all__ = ["Problem", "can_be_written", "problems"]
 
 _ROOTS = {
     "messages": ("system", "tools", "messages"),
@@ -35,6 +35,11 @@ class Problem:
     """The field concerned, which the rule may lack."""
     message: str
     remedy: str
+
+
+def can_be_written(text: str) -> bool:
+    """Whether a rule file can hold a text: TOML has no lone surrogates, halves of characters."""
+    return not any("\ud800" <= one <= "\udfff" for one in text)
 
 
 def problems(rule: Rule) -> Iterator[Problem]:

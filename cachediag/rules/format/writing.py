@@ -7,6 +7,7 @@ from dataclasses import fields
 from cachediag.errors import InputError
 from cachediag.model import Json
 from cachediag.rules.format.schema import VERSION
+from cachediag.rules.format.validity import can_be_written
 from cachediag.rules.rule import Evidence, Rule, RuleSet
 from cachediag.unseen import escaped
 
@@ -54,16 +55,12 @@ def write_rules(
 def _check(rule: Rule) -> None:
     for each in fields(rule):
         value = getattr(rule, each.name)
-        if isinstance(value, str) and not _is_whole(value):
+        if isinstance(value, str) and not can_be_written(value):
             raise InputError(
                 f"the {each.name} of rule {rule.id} holds half of a character (a lone surrogate), "
                 "which a rule file cannot say",
                 remedy="Name the place by a narrower path, or match the character by a class.",
             )
-
-
-def _is_whole(text: str) -> bool:
-    return not any("\ud800" <= one <= "\udfff" for one in text)
 
 
 def _fields(rule: Rule) -> dict[str, Json]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from cachediag.model import Exchange
-from cachediag.rules.format.validity import problems
+from cachediag.rules.format.validity import can_be_written, problems
 from cachediag.rules.making.proposals import PROPOSALS
 from cachediag.rules.making.proposals.proposed import Material, Piece, Proposed, evidence
 from cachediag.rules.making.values import Found, Spot, texts_at
@@ -41,9 +41,7 @@ def drafted(
 def _is_sound(rule: Rule) -> bool:
     """Whether a rule file can hold it."""
     texts = (rule.path, rule.pattern or "", rule.value or "")
-    # Half of a character has no place in a file.
-    whole = not any("\ud800" <= one <= "\udfff" for text in texts for one in text)
-    return whole and not any(problems(rule))
+    return all(map(can_be_written, texts)) and not any(problems(rule))
 
 
 def _add(made: list[Proposed], new: Proposed) -> None:
