@@ -40,7 +40,18 @@ def choice_for(
     engine: str | None = None,
     tokenizer: str | None = None,
 ) -> Choice:
-    """What a session is analysed by; see `choose`, and `chosen` for what is not named."""
+    """What a session is analysed by; see `choose`, and `chosen` for what is not named.
+
+    Args:
+        opened: the session.
+        profile: as on the command line, like the others; None where it is not named.
+        model: picks tokenizer and chat template together.
+        engine: the cache model.
+        tokenizer: another one than the model's.
+
+    Raises:
+        CachediagError: one that is named is not known, or its files cannot be read.
+    """
     profile_spec, engine_spec = chosen(opened, profile, engine)
     return choose(
         asked(opened),
@@ -52,5 +63,5 @@ def choice_for(
 
 
 def counting_for(opened: Source, profile: str | None, model: str | None) -> Counting:
-    """What the tokens of a session are counted by."""
+    """What the tokens of a session are counted by; the arguments are those of `choice_for`."""
     return counting(asked(opened), chosen(opened, profile)[0], model)

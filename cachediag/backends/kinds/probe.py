@@ -108,11 +108,23 @@ class Probe(Protocol):
     def read_usage(
         self, recognised: Recognised, endpoint: Endpoint, content_type: str | None, body: bytes
     ) -> Reading | None:
-        """What a response tells; None where it says nothing of cached tokens."""
+        """What a response tells; None where it says nothing of cached tokens.
+
+        Args:
+            recognised: the backend, by whose version the fields may differ.
+            endpoint: what was called.
+            content_type: the response's.
+            body: the whole response, JSON or an SSE stream, its content-encoding undone.
+        """
         ...
 
     def read_counters(self, before: Response, after: Response) -> Reading | None:
-        """What the counters tell of the one request between two readings of them."""
+        """What the counters tell of the one request between two readings of them.
+
+        Args:
+            before: the answer at `counters` before the request.
+            after: the same behind it. Other clients' requests may have been counted meanwhile.
+        """
         ...
 
     def read_log(self, text: str) -> Reading | None:
