@@ -13,15 +13,16 @@ from dataclasses import dataclass, field
 from mitmproxy import http
 
 from cachediag.capture import clock
-from cachediag.capture.exchange import Chunk, Fields, RawExchange
+from cachediag.capture.exchange import CHUNK_MEMORY, Chunk, Fields, RawExchange
 from cachediag.capture.writer import Writer
 from cachediag.model import Endpoint
 from cachediag.protocol.endpoint import endpoint_of
+from cachediag.session import MAX_BODY
 
 __all__ = ["Capture"]
 
-MAX_BODY = 256 * 1024 * 1024
-"""Bytes of one response that are kept; a response may be longer."""
+MAX_IN_FLIGHT = 1 << 30
+"""Bytes of memory that the answers under way may take together."""
 
 _ENDED = "the recording ended before the response did"
 _KEPT: frozenset[Endpoint] = frozenset({"messages", "chat", "responses", "count_tokens"})
@@ -48,6 +49,11 @@ class _Open:
     body: bytes = b""
     chunks: list[Chunk] = field(default_factory=list)
     size: int = 0
+    """Bytes of the response that have passed."""
+    kept: int = 0
+    """Those of them that are in `chunks`: the first ones."""
+    memory: int = 0
+    """What `chunks` takes."""
 
 
 class Capture:
@@ -70,6 +76,7 @@ class Capture:
         self._open: dict[str, _Open] = {}
         self._ended: list[RawExchange] = []
         self._flows: dict[str, http.HTTPFlow] = {}
+        self._memory = 0
         self.ending = False
         """Set when the recording is about to end, which is then what ends an exchange."""
 
@@ -98,7 +105,7 @@ class Capture:
         """Take the body as the client sent it, before an addon after this one changes it."""
         record = self._open.get(flow.id)
         if record is not None and record.endpoint in _KEPT:
-            record.body = flow.request.raw_content or b""
+            record.body = (flow.request.raw_content or b"")[:MAX_BODY]
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Have the response passed through live, and keep what passes."""
@@ -110,7 +117,7 @@ class Capture:
             record.first_byte = clock.now()
             record.response_headers = response.headers.fields
         if record is not None and record.endpoint in _KEPT:
-            response.stream = _tee(record, response.stream)
+            response.stream = self._tee(record, response.stream)
         elif not self._guest:
             response.stream = response.stream or True
 
@@ -135,12 +142,14 @@ class Capture:
         self._flows.pop(flow.id, None)
         if record is None:
             return
+        self._memory -= record.memory
         self._ended.append(_raw(flow, record, error))
         # The end of the response is sent when this hook is done. The writer's thread would be
         # awake by then, and hold the interpreter while the client waits.
         with suppress(RuntimeError):
             asyncio.get_running_loop().call_soon(self._hand_over)
-        if self._guest and record.chunks and flow.response and flow.response.raw_content is None:
+        whole = record.chunks and record.kept == record.size
+        if self._guest and whole and flow.response and flow.response.raw_content is None:
             flow.response.raw_content = b"".join(data for _, data in record.chunks)
 
     def _hand_over(self) -> None:
@@ -148,18 +157,28 @@ class Capture:
         for raw in ended:
             self._writer.put(raw)
 
+    def _tee(self, record: _Open, earlier: Stream | bool) -> Stream:
+        """Keep each chunk and pass it on, through another addon's callable where there is one."""
+        passed_on: Stream = earlier if callable(earlier) else _unchanged
 
-def _tee(record: _Open, earlier: Stream | bool) -> Stream:
-    """Keep each chunk and pass it on, through another addon's callable where there is one."""
-    passed_on: Stream = earlier if callable(earlier) else _unchanged
+        def stream(data: bytes) -> Iterable[bytes] | bytes:
+            self._keep(record, data)
+            return passed_on(data)
 
-    def stream(data: bytes) -> Iterable[bytes] | bytes:
-        if data and record.size <= MAX_BODY:
-            record.size += len(data)
-            record.chunks.append((clock.now(), data))
-        return passed_on(data)
+        return stream
 
-    return stream
+    def _keep(self, record: _Open, data: bytes) -> None:
+        whole = record.kept == record.size
+        record.size += len(data)
+        room = min(MAX_BODY - record.kept, MAX_IN_FLIGHT - self._memory - CHUNK_MEMORY)
+        # Behind a gap nothing is kept, also where there is room again.
+        if not whole or not data or room <= 0:
+            return
+        kept = data[:room]
+        record.chunks.append((clock.now(), kept))
+        record.kept += len(kept)
+        record.memory += len(kept) + CHUNK_MEMORY
+        self._memory += len(kept) + CHUNK_MEMORY
 
 
 def _unchanged(data: bytes) -> bytes:
@@ -172,13 +191,17 @@ def _raw(flow: http.HTTPFlow, record: _Open, error: str | None) -> RawExchange:
     chunks = record.chunks
     outgoing = None
     if record.endpoint in _KEPT:
-        if request.raw_content is not None and request.raw_content != record.body:
-            outgoing = request.raw_content
+        sent_on = (request.raw_content or b"")[:MAX_BODY]
+        if request.raw_content is not None and sent_on != record.body:
+            outgoing = sent_on
         if response is not None and not chunks and response.raw_content:
             # An addon answered in the upstream's place: nothing was streamed.
             chunks = [(clock.now(), response.raw_content)]
-        if record.size > MAX_BODY:
-            notes.append(f"response: only the first {MAX_BODY} bytes were kept")
+        if len(request.raw_content or b"") > MAX_BODY:
+            notes.append(f"request: only the first {MAX_BODY} bytes were kept")
+        if record.size > record.kept:
+            crowded = "" if record.kept == MAX_BODY else ", others under way took the memory"
+            notes.append(f"response: only the first {record.kept} bytes were kept{crowded}")
         if request.raw_content is None and request.stream:
             notes.append("request: streamed past the recorder (option stream_large_bodies)")
     return RawExchange(

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 import brotli
 import zstandard
 
+from cachediag.session import MAX_BODY
+
 __all__ = ["MAX_DECODED", "EncodingError", "decode", "decode_chunks"]
 
-MAX_DECODED = 256 * 1024 * 1024
+MAX_DECODED = MAX_BODY
 """Bytes; a body that decodes to more is kept encoded, as a decompression bomb would be."""
 
 _MOST_ENCODINGS = 4

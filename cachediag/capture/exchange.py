@@ -16,10 +16,13 @@ from cachediag.model import Endpoint, Exchange, ExchangeInfo
 from cachediag.protocol.request import read_model
 from cachediag.protocol.response import has_token, read_response
 
-__all__ = ["Chunk", "Fields", "RawExchange", "assemble"]
+__all__ = ["CHUNK_MEMORY", "Chunk", "Fields", "RawExchange", "assemble"]
 
 Chunk = tuple[float, bytes]
 """When a piece of the response body arrived (seconds since the epoch), and its bytes."""
+
+CHUNK_MEMORY = 128
+"""Bytes that a chunk takes beside its data: an answer may come a byte at a time."""
 
 Fields = tuple[tuple[bytes, bytes], ...]
 """Headers as they came: name and value, in order."""
@@ -157,7 +160,7 @@ def _response_body(
     arrivals = (arrival for arrival, _ in raw.chunks)
     chunks = (data for _, data in raw.chunks)
     pieces: list[bytes] = []
-    seen = b""
+    line: list[bytes] = []
     first_token: float | None = None
     try:
         decoded = decode_chunks(encoding, chunks) if encoding else chunks
@@ -165,17 +168,15 @@ def _response_body(
             pieces.append(piece)
             if streamed and first_token is None:
                 # An event may be split between chunks; it counts when its line is complete.
-                lines, seen = _whole_lines(seen + piece)
-                if has_token(raw.endpoint, lines):
+                end = piece.rfind(b"\n") + 1
+                if end and has_token(raw.endpoint, b"".join((*line, piece[:end]))):
                     first_token = arrival
+                if end:
+                    line = []
+                line.append(piece[end:])
     except EncodingError as error:
         notes.append(f"response: kept as sent, {error}")
         return b"".join(data for _, data in raw.chunks), None
     if encoding and raw.chunks:
         notes.append(f"response: content-encoding {encoding} undone")
     return b"".join(pieces), first_token
-
-
-def _whole_lines(data: bytes) -> tuple[bytes, bytes]:
-    end = data.rfind(b"\n") + 1
-    return data[:end], data[end:]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
-from cachediag.capture.exchange import RawExchange, assemble
+from cachediag.capture.exchange import CHUNK_MEMORY, RawExchange, assemble
 from cachediag.capture.masking import Secrets
 from cachediag.capture.redact import scrub
 from cachediag.errors import CachediagError
@@ -131,7 +131,8 @@ class Writer:
 
 
 def _size(raw: RawExchange) -> int:
-    return len(raw.body) + len(raw.outgoing or b"") + sum(len(data) for _, data in raw.chunks)
+    chunks = sum(len(data) + CHUNK_MEMORY for _, data in raw.chunks)
+    return len(raw.body) + len(raw.outgoing or b"") + chunks
 
 
 def _reason(error: Exception) -> str:

@@ -12,17 +12,19 @@ from typing import Final
 
 import zstandard
 
-__all__ = ["HARD", "MAX_DEPTH", "Base", "Recent", "decode", "encode", "pieces_of"]
+__all__ = ["HARD", "MAX_BODY", "MAX_DEPTH", "Base", "Recent", "decode", "encode", "pieces_of"]
 
 MAX_DEPTH: Final = 31
 """Deltas that may follow one another before a full copy: a read decodes at most one more."""
+
+MAX_BODY: Final = 256 << 20
+"""Bytes of a body that a session holds: a small frame may claim to unpack to far more."""
 
 HARD: Final = 12
 """The zstd level of a session that is made compact."""
 
 _LEVEL: Final = 3
 _MAX_WINDOW_LOG: Final = 27
-_MAX_SIZE: Final = 1 << 31
 
 _MIN_PIECE: Final = 32
 _SAMPLE: Final = 1 << 20
@@ -82,8 +84,10 @@ def decode(data: bytes, size: int, base: bytes | None) -> bytes:
         ValueError: the frame is damaged, or is not of that size.
     """
     try:
+        if size > MAX_BODY:
+            raise ValueError(f"it would have {size} bytes, where {MAX_BODY} are the most")
         # The size in the frame is what zstd allocates, so it is checked before, not after.
-        if size > _MAX_SIZE or zstandard.frame_content_size(data) != size:
+        if zstandard.frame_content_size(data) != size:
             raise ValueError("the frame is of another size than recorded")
         decompressor = zstandard.ZstdDecompressor(
             dict_data=None if base is None else _dictionary(base)

@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 from cachediag import __version__
 from cachediag.errors import SessionError
 from cachediag.model import Exchange, ExchangeInfo
-from cachediag.session import schema
+from cachediag.session import delta, schema
 from cachediag.session.bodies import Bodies, BodyDamagedError, Encoded, Kind
 from cachediag.session.rows import INSERT, info_of, row_of, selecting, storable
 from cachediag.session.source import no_request
@@ -173,11 +173,20 @@ class Session:
             The index it got.
 
         Raises:
-            SessionError: it cannot be written. Nothing of it is stored then; all that was stored
-                before stays readable, and a later append may succeed.
+            SessionError: a body is larger than `MAX_BODY`, or it cannot be written. Nothing of it
+                is stored then; all that was stored before stays readable, and a later append may
+                succeed.
         """
         if self._recorder is None:
             raise SessionError("the session is open to be read only", where=str(self.path))
+        largest = max(map(len, (exchange.request, exchange.response, exchange.outgoing or b"")))
+        if largest > delta.MAX_BODY:
+            raise SessionError(
+                f"a body of {largest >> 20} MiB, where a session holds"
+                f" {delta.MAX_BODY >> 20} MiB at most",
+                where=str(self.path),
+                remedy="Leave it out",
+            )
         with schema.explained(self.path, "write"):
             parts = (
                 self._encode("request", exchange.request),

@@ -10,15 +10,17 @@ import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection, IncompleteRead
-from typing import Any
+from typing import Any, cast
 
 import brotli
 import pytest
 import zstandard
 from mitmproxy import http
-from mitmproxy.test import tflow
+from mitmproxy.test import tflow, tutils
 
+from cachediag.capture import addon
 from cachediag.capture.addon import Capture
+from cachediag.capture.exchange import CHUNK_MEMORY, RawExchange
 from cachediag.capture.writer import Writer
 from cachediag.model import Exchange, Usage
 
@@ -445,3 +447,90 @@ def test_what_has_ended_is_handed_over_though_the_loop_ends(guest, stored):
 
     asyncio.run(pass_one())
     assert len(stored) == 1
+
+
+class Ended:
+    """Takes the exchanges of a `Capture` whose hooks are called by hand."""
+
+    def __init__(self) -> None:
+        self.raws: list[RawExchange] = []
+
+    def put(self, raw: RawExchange) -> None:
+        self.raws.append(raw)
+
+    def close(self) -> int:
+        return 0
+
+
+def begun(capture: Capture, content: bytes = BODY) -> http.HTTPFlow:
+    request = tutils.treq(method=b"POST", path=b"/v1/messages", content=content)
+    flow = tflow.tflow(req=request, resp=tutils.tresp(content=None))
+    capture.requestheaders(flow)
+    capture.request(flow)
+    capture.responseheaders(flow)
+    return flow
+
+
+def passed(flow: http.HTTPFlow, *chunks: bytes) -> None:
+    assert flow.response is not None
+    assert callable(flow.response.stream)
+    assert [flow.response.stream(chunk) for chunk in chunks] == list(chunks)
+
+
+def test_of_a_long_body_the_first_bytes_are_kept_and_all_pass(monkeypatch):
+    monkeypatch.setattr(addon, "MAX_BODY", 10)
+    capture = Capture(cast("Writer", ended := Ended()))
+    flow = begun(capture, content=b"0123456789x")
+    passed(flow, b"abcdef", b"ghijkl", b"m")
+    capture.response(flow)
+    whole = begun(capture, content=b"0123456789")
+    passed(whole, b"abcdef", b"ghij", b"")
+    capture.response(whole)
+    capture.done()
+    cut, kept = ended.raws
+    assert (cut.body, cut.outgoing) == (b"0123456789", None)
+    assert [data for _, data in cut.chunks] == [b"abcdef", b"ghij"]
+    assert cut.notes == (
+        "request: only the first 10 bytes were kept",
+        "response: only the first 10 bytes were kept",
+    )
+    assert (kept.body, kept.outgoing) == (b"0123456789", None)
+    assert [data for _, data in kept.chunks] == [b"abcdef", b"ghij"]
+    assert kept.notes == ()
+
+
+def test_answers_under_way_have_a_bound_together_and_all_pass(monkeypatch):
+    monkeypatch.setattr(addon, "MAX_IN_FLIGHT", 2 * CHUNK_MEMORY + 20)
+    capture = Capture(cast("Writer", ended := Ended()))
+    one, two = begun(capture), begun(capture)
+    passed(one, b"a" * 15)
+    passed(two, b"b" * 10)
+    capture.response(one)
+    # There is room again, but a gap would make it another text.
+    passed(two, b"c" * 10)
+    capture.response(two)
+    passed(three := begun(capture), b"d" * 20)
+    capture.response(three)
+    capture.done()
+    assert [b"".join(data for _, data in raw.chunks) for raw in ended.raws] == [
+        b"a" * 15,
+        b"b" * 5,
+        b"d" * 20,
+    ]
+    assert [raw.notes for raw in ended.raws] == [
+        (),
+        ("response: only the first 5 bytes were kept, others under way took the memory",),
+        (),
+    ]
+
+
+def test_a_body_that_was_not_kept_whole_is_not_put_where_other_addons_look(monkeypatch):
+    monkeypatch.setattr(addon, "MAX_BODY", 5)
+    capture = Capture(cast("Writer", Ended()), guest=True)
+    for chunk, content in ((b"abcde", b"abcde"), (b"abcdef", None)):
+        flow = begun(capture)
+        passed(flow, chunk)
+        capture.response(flow)
+        assert flow.response is not None
+        assert flow.response.raw_content == content
+    capture.done()

@@ -62,6 +62,23 @@ def test_the_first_token_is_timed_when_its_line_is_whole():
     assert info.first_token == 3.0
 
 
+class Counted(bytes):
+    looked_at = 0
+
+    def rfind(self, *args):
+        Counted.looked_at += len(self)
+        return super().rfind(*args)
+
+
+def test_a_line_without_end_is_looked_at_once():
+    pieces = [Counted(b"x" * 1000) for _ in range(1000)]
+    chunks = (*((1.0, piece) for piece in pieces), (2.0, b"\n\n" + DELTA))
+    exchange = assemble(raw(response_headers=STREAM, chunks=chunks), Secrets())
+    assert exchange.info.first_token == 2.0
+    assert exchange.response == b"x" * 1_000_000 + b"\n\n" + DELTA
+    assert Counted.looked_at == 1_000_000
+
+
 def test_the_first_token_is_found_behind_an_encoding():
     packed = gzip.compress(DELTA)
     chunks = ((1.0, packed[:15]), (2.0, packed[15:]))

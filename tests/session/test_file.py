@@ -8,19 +8,21 @@ import sqlite3
 import stat
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cachediag.capture.importers import open_source
 from cachediag.errors import SessionError, UsageError
 from cachediag.model import Exchange, ExchangeInfo, Usage
-from cachediag.session import Session, Source, recorded
+from cachediag.session import Session, Source, delta, recorded
 from cachediag.session.schema import check_header, read_header
 from tests.session.recording_writer import exchange as made
 
@@ -144,6 +146,38 @@ def test_a_file_of_no_bytes_becomes_a_session(path: Path) -> None:
     path.touch()
     with Session.create(path) as session:
         assert session.append(FULL) == 0
+
+
+def test_a_body_that_could_not_be_read_back_is_not_taken(path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(delta, "MAX_BODY", 1 << 20)
+    with Session.create(path) as session:
+        largest = bytes(1 << 20)
+        session.append(minimal(largest, largest))
+        for large in (minimal(largest + b"x"), replace(minimal(b"{}"), outgoing=largest + b"x")):
+            with pytest.raises(SessionError) as caught:
+                session.append(large)
+            assert caught.value.message == "a body of 1 MiB, where a session holds 1 MiB at most"
+        assert bodies(session) == [(largest, largest)]
+
+
+def test_a_body_that_would_unpack_to_gigabytes_is_not_unpacked(path: Path) -> None:
+    size = 2 << 30
+    packer = zstandard.ZstdCompressor(write_checksum=True).compressobj(size=size)
+    frame = packer.compress(bytes(16 << 20)) + packer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+    with Session.create(path) as session:
+        session.append(minimal(b"{}"))
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE bodies SET size = ?, data = ?", (size, frame))
+    tracemalloc.start()
+    with Session.open(path) as session, pytest.raises(SessionError) as caught:
+        session.exchange(0)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert caught.value.message == (
+        "the session is damaged"
+        f" (exchange 0: body 1: it would have {size} bytes, where {256 << 20} are the most)"
+    )
+    assert most < 16 << 20
 
 
 def test_a_session_open_to_be_read_takes_nothing(path: Path) -> None:

@@ -18,6 +18,7 @@ from cachediag.capture.importers.har import Har
 from cachediag.capture.importers.jsonl import Jsonl
 from cachediag.capture.importers.reading import HEAD, HINT, SQLITE, Importer, Input, refusal
 from cachediag.capture.importers.session import open_session
+from cachediag.capture.importers.wire import within_memory
 from cachediag.errors import InputError, SessionError, UsageError
 from cachediag.session import Session, Source
 from cachediag.session.source import numbered
@@ -116,5 +117,5 @@ def _piped(stream: BinaryIO, where: str, name: str) -> Source:
             raise SessionError(error.message, where=where, remedy=error.remedy) from error
         if isinstance(source, Session):
             with source:
-                return numbered(name, source.exchanges())
+                return numbered(name, within_memory(source.exchanges(), where))
         return source

@@ -1,6 +1,6 @@
 """From what another tool recorded to the exchange that is kept: redacted, as a recorder would."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from cachediag.capture.exchange import RawExchange, assemble
@@ -10,10 +10,10 @@ from cachediag.model import Endpoint, Exchange
 from cachediag.protocol import jsontext
 from cachediag.protocol.endpoint import endpoint_of
 
-__all__ = ["Intake", "called", "fields", "imported", "left_out", "target_of"]
+__all__ = ["Intake", "called", "fields", "imported", "left_out", "target_of", "within_memory"]
 
 MAX_UNPACKED = 2 << 30
-"""Bytes that undoing content-encodings may add to one file: all of it is held in memory."""
+"""Bytes that may be held in memory of one file, beyond those that it has itself."""
 _STATUSES = range(1, 1_000)
 _FARTHEST = 1e11
 """Seconds since the epoch, or before it."""
@@ -37,11 +37,28 @@ class Intake:
         packed = len(raw.body) + sum(len(data) for _, data in raw.chunks)
         self._added += max(0, len(exchange.request) + len(exchange.response) - packed)
         if self._added > MAX_UNPACKED:
-            raise InputError(
-                f"its bodies unpack to more than {MAX_UNPACKED >> 20} MiB",
-                remedy="Give fewer of its requests at a time",
-            )
+            raise _too_much("Give fewer of its requests at a time")
         return exchange
+
+
+def within_memory(exchanges: Iterable[Exchange], where: str) -> Iterator[Exchange]:
+    """Pass on the exchanges of a session that are all going to be held in memory.
+
+    Raises:
+        InputError: their bodies have more than `MAX_UNPACKED` bytes.
+    """
+    held = 0
+    for exchange in exchanges:
+        held += len(exchange.request) + len(exchange.response) + len(exchange.outgoing or b"")
+        if held > MAX_UNPACKED:
+            raise _too_much("Give the file itself, which is not held in memory", where)
+        yield exchange
+
+
+def _too_much(remedy: str, where: str | None = None) -> InputError:
+    return InputError(
+        f"its bodies unpack to more than {MAX_UNPACKED >> 20} MiB", where=where, remedy=remedy
+    )
 
 
 def called(method: str, path: str) -> Endpoint:

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from cachediag.capture import importers
-from cachediag.capture.importers import open_bodies, open_source
+from cachediag.capture.importers import open_bodies, open_source, wire
 from cachediag.errors import InputError, SessionError, UsageError
 from cachediag.model import Exchange, ExchangeInfo
 from cachediag.session import Session
@@ -180,6 +180,23 @@ def test_standard_input_that_is_nothing_is_refused(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"")))
     with pytest.raises(InputError, match="standard input: the file is empty"):
         open_source("-")
+
+
+def test_a_piped_session_whose_bodies_would_fill_the_memory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire, "MAX_UNPACKED", 3 << 20)
+    info = ExchangeInfo(endpoint="messages", path="/v1/messages")
+    with Session.create(tmp_path / "a.cachediag") as session:
+        for number in range(4):
+            session.append(Exchange(info, bytes([number]) * (1 << 20)))
+    content = (tmp_path / "a.cachediag").read_bytes()
+    assert len(content) < 1 << 17
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+    with pytest.raises(InputError) as caught:
+        open_source("-")
+    assert str(caught.value) == "standard input: its bodies unpack to more than 3 MiB"
+    assert caught.value.remedy == "Give the file itself, which is not held in memory"
 
 
 def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
