@@ -7,6 +7,7 @@ several senders interleave within milliseconds; then tools, system prompt and co
 from dataclasses import dataclass
 from typing import Literal
 
+from cachediag.analysis.edited import is_edit
 from cachediag.analysis.prefixes import Prefixes
 from cachediag.analysis.traits import Traits
 from cachediag.heads import common_head
@@ -69,31 +70,44 @@ class Lanes:
         """
         if traits.is_count:
             return Place("count", "count", None, 0, None, is_first=False)
-        lane = self._find(traits)
+        lane, goes_on = self._find(traits)
         latest = lane.latest if lane else None
-        is_first = lane is None or not (
-            traits.opens_with_summary or traits.continues(lane.first, lane.traits)
-        )
         shared, parent = self._parent(traits, lane)
+        if parent is None and (whole := self._without_tools(traits)):
+            parent, goes_on = whole.latest, True
         kind = self._kind(traits, lane)
         if lane is None:
             lane = _Lane(self._name(kind, traits), kind, index, traits, traits)
             self._lanes.append(lane)
         lane.latest, lane.traits = index, traits
         self._prefixes.add(index, traits.digests)
-        return Place(lane.name, kind, parent, shared, latest, is_first=is_first)
+        return Place(lane.name, kind, parent, shared, latest, is_first=not goes_on)
 
-    def _find(self, traits: Traits) -> _Lane | None:
+    def _find(self, traits: Traits) -> tuple[_Lane | None, bool]:
+        """The lane of a request, and whether it goes on with the lane's conversation."""
         candidates = [lane for lane in reversed(self._lanes) if _same_sender(traits, lane.traits)]
         for lane in candidates:
             if traits.continues(lane.first, lane.traits):
-                return lane
+                return lane, True
         if traits.opens_with_summary:
-            talks = (lane for lane in candidates if not lane.traits.is_single_turn)
-            return next(talks, None)
-        # Auxiliary requests ask one thing each: the sender is all they have in common.
-        alone = (lane for lane in candidates if lane.kind == "auxiliary")
-        return next(alone, None) if traits.is_single_turn and not traits.tools else None
+            found = (lane for lane in candidates if not lane.traits.is_single_turn)
+        elif not traits.is_single_turn:
+            found = (lane for lane in candidates if is_edit(traits, lane.first, lane.traits))
+        elif not traits.tools:
+            # Auxiliary requests ask one thing each: the sender is all they have in common.
+            alone = (lane for lane in candidates if lane.kind == "auxiliary")
+            return next(alone, None), False
+        else:
+            return None, False
+        edited = next(found, None)
+        return edited, edited is not None
+
+    def _without_tools(self, traits: Traits) -> _Lane | None:
+        """The lane that a request goes on from in the same words, but for its tools."""
+        if traits.tools or traits.is_single_turn:
+            return None
+        gone = (lane for lane in reversed(self._lanes) if traits.lost_tools_of(lane.traits))
+        return next(gone, None)
 
     def _parent(self, traits: Traits, lane: _Lane | None) -> tuple[int, int | None]:
         found = self._prefixes.longest(traits.digests)

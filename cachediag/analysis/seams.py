@@ -19,7 +19,15 @@ from cachediag.render.rendered import Rendered
 from cachediag.tokens.encoder import Encoder
 from cachediag.tokens.sequence import TokenSequence
 
-__all__ = ["KEEP_REPLIES", "Earlier", "Seam", "mended_seam", "prompt_seam", "reply_seam"]
+__all__ = [
+    "KEEP_REPLIES",
+    "Earlier",
+    "Seam",
+    "mended_seam",
+    "pair_seam",
+    "prompt_seam",
+    "reply_seam",
+]
 
 KEEP_REPLIES = frozenset(("llama.cpp", "lm-studio", "mlx-lm", "ollama", "omlx", "sglang", "vllm"))
 """The cache models of engines that keep the tokens they generated."""
@@ -78,6 +86,22 @@ def prompt_seam(
     # The token that joins both stands across the end: it would be fed in any case.
     lost = len(earlier.tokens) - shared
     return Seam(_finding("E05", prompt, rendered, block, lost=lost), block, shared, shared)
+
+
+def pair_seam(comparison: Comparison, counter: Counter) -> Seam | None:
+    """E05 where one of two bodies goes on from the other.
+
+    None where a cause in the text broke the prefix, and where tokens are an estimate.
+
+    Args:
+        comparison: the pair.
+        counter: renders and encodes as the backend does.
+    """
+    if comparison.breaks or not counter.encoder.tokenizer.exact:
+        return None
+    first, second = (counter.rendered(prompt) for prompt in comparison.sent)
+    earlier = Earlier(first, counter.sequence(first))
+    return prompt_seam(earlier, comparison.b, second, counter.sequence(second))
 
 
 def reply_seam(

@@ -23,7 +23,9 @@ _TITLE = re.compile(r"\btitle\b", re.IGNORECASE)
 _SUMMARY = re.compile(
     r"\b(?:summary|summari[sz]ed)\b.{0,80}\b(?:conversation|session|history|so far)\b"
     r"|\b(?:conversation|session|history)\b.{0,80}\b(?:summary|summari[sz]ed|compacted)\b"
-    r"|continued from a previous",
+    r"|continued from a previous"
+    r"|\A\W*(?:here(?: is|'s) )?(?:what (?:has )?happened|what (?:was|has been) done"
+    r"|(?:the )?(?:progress|state of (?:the )?work))\b.{0,40}\bso far\b",
     re.IGNORECASE | re.DOTALL,
 )
 _ASKED = re.compile(r"\bsummar(?:y|i[sz]e)\b", re.IGNORECASE)
@@ -116,6 +118,11 @@ class Traits:
     def goes_on_from(self, other: "Traits") -> bool:
         """Whether this request's history holds the other's newest message."""
         return bool(other.digests) and other.digests[-1] in self.digests
+
+    def lost_tools_of(self, other: "Traits") -> bool:
+        """Whether the talk goes on under the same system prompt, and all tools are gone."""
+        gone = bool(other.tools) and not self.tools
+        return gone and self._same_system(other) and self.goes_on_from(other)
 
     @property
     def is_single_turn(self) -> bool:

@@ -1,6 +1,7 @@
 """`cachediag diff`: what changed between two requests, or through a whole session."""
 
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -101,6 +102,7 @@ def _print_pair(  # noqa: PLR0917
 ) -> None:
     from cachediag.analysis.calibration import Calibration, scaled_view
     from cachediag.analysis.counting import counting
+    from cachediag.analysis.seams import pair_seam
     from cachediag.analysis.tokenview import counted, token_view
     from cachediag.compare import compare
     from cachediag.report import documents
@@ -116,6 +118,8 @@ def _print_pair(  # noqa: PLR0917
     view = scaled_view(view, calibration.factor("", second.model))
     usages = calibration.usages
     comparison = counted(comparison, view)
+    if seam := pair_seam(comparison, counter):
+        comparison = replace(comparison, findings=(seam.finding, *comparison.findings))
     if format_ is Format.json:
         write(documents.dumps(documents.diff(comparison, view, calibrated_usages=usages)))
     else:

@@ -39,7 +39,7 @@ class FindingReport:
         is_break = found.severity == "break"
         style = BAD if is_break else "yellow"
         head = f"{signs.bad if is_break else signs.cost} {found.code} {title(found.code)}"
-        lost = "" if found.tokens_lost is None else f"costs {found.tokens_lost:,} tokens   "
+        lost = "" if found.tokens_lost is None else f"costs {count(found.tokens_lost, 'token')}   "
         yield spread((head, style), self.extra or f"{lost}{found.confidence}", options.max_width)
         place = [printable(found.path)] if found.path else []
         place += [f"byte {found.byte:,} of the body"] if found.byte is not None else []

@@ -165,7 +165,7 @@ def _groups(found: tuple[Found, ...]) -> list[list[Found]]:
 
 def _found(group: list[Found], signs: Symbols, width: int) -> Iterator[Text]:
     found = group[0].finding
-    lost = "" if found.tokens_lost is None else f"costs {found.tokens_lost:,} tokens   "
+    lost = "" if found.tokens_lost is None else f"costs {count(found.tokens_lost, 'token')}   "
     head = f"{signs.cost} {found.code} {title(found.code)}"
     yield spread((head, _COST), f"{lost}{found.confidence}", width)
     for each in group[:_MOST_PLACES]:

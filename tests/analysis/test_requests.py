@@ -111,6 +111,13 @@ def test_compaction_is_an_edit_of_the_lane_and_not_a_new_talk():
     assert broken(found[2]) == [("S05", "messages")]
 
 
+def test_tools_that_are_all_gone_are_told_though_no_prefix_is_shared():
+    found = walked(recorded([main(), main("t1", tools=[])]))
+    assert found[1].parent == 0
+    assert ("S01", "tools") in broken(found[1])
+    assert "N03" not in {finding.code for finding in found[1].findings}
+
+
 def test_another_agents_tools_are_no_fault():
     found = walked(recorded([main(), sub_agent("Look", header="6c09a")]))
     assert [f.code for f in found[1].findings] == ["N03"]

@@ -12,6 +12,7 @@ from tests.analysis.sessions import main as main_request
 from tests.analysis.sessions import recorded, sub_agent, title
 from tests.cli.running import ran
 from tests.compare.bodies import HEADER, body, raw
+from tests.fixtures.engines import FIXTURES
 
 
 @pytest.fixture(autouse=True)
@@ -65,6 +66,18 @@ def test_two_files_as_json(capsys, pair):
     assert [(f["code"], f["path"]) for f in made["findings"]] == [("V01", "system[0].text")]
     assert made["prompt_tokens"]["exact"] is False
     assert 0 < made["shared_tokens"] < made["reusable_tokens"] == made["prompt_tokens"]["a"]
+
+
+def test_tokens_that_are_cut_elsewhere_are_told_of_two_files(capsys):
+    case = FIXTURES / "cases" / "e05-text-before-a-call"
+    pair = (str(case / "a.json"), str(case / "b.json"))
+    given = ("--profile", "vllm-mlx@0.2.6", "--model", "qwen2.5")
+    done = ran(capsys, "diff", *pair, *given)
+    (line,) = (line for line in done.out.splitlines() if "E05" in line)
+    assert line.split() == ["!", "E05", "token", "boundary", "costs", "1", "token", "confirmed"]
+    made = json.loads(ran(capsys, "diff", *pair, *given, "--format", "json").out)
+    (found,) = (found for found in made["findings"] if found["code"] == "E05")
+    assert (found["path"], found["tokens_lost"]) == ("messages[1].content[0].text", 1)
 
 
 def test_the_newest_recording_is_meant_where_none_is_named(capsys, session):
