@@ -5,19 +5,19 @@ encoder makes one chunk of one text, so two prompts of one conversation hold the
 up to where they part, and are compared by identity.
 """
 
-from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from operator import attrgetter
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from cachediag.heads import common_head
 
-__all__ = ["Chunk", "Run", "TokenSequence", "agreement"]
+if TYPE_CHECKING:
+    from array import array
 
-_KEY_SIZE = 8
+__all__ = ["Chunk", "Run", "TokenSequence", "agreement"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,28 +50,13 @@ class TokenSequence:
         sizes: the tokens of each, where the caller has them at hand.
     """
 
-    __slots__ = ("_chain", "chunks", "starts")
+    __slots__ = ("chunks", "starts")
 
     def __init__(self, chunks: Iterable[Chunk], sizes: Iterable[int] | None = None) -> None:
         self.chunks = tuple(chunks)
         counts = map(len, map(_ids, self.chunks)) if sizes is None else sizes
         self.starts = tuple(accumulate(counts, initial=0))
         """`starts[n]` is the offset of chunk n; one more entry is the length of the whole."""
-        self._chain: tuple[bytes, ...] | None = None
-
-    @property
-    def chain(self) -> tuple[bytes, ...]:
-        """Per chunk a key of all chunks up to it: equal heads have equal keys.
-
-        Two heads that differ have one key by a chance of 2**-64. The keys are of this process: do
-        not store them.
-        """
-        if self._chain is None:
-            keys = array("q", accumulate(self.chunks, _link, initial=0)).tobytes()
-            self._chain = tuple(
-                [keys[at : at + _KEY_SIZE] for at in range(_KEY_SIZE, len(keys), _KEY_SIZE)]
-            )
-        return self._chain
 
     def __len__(self) -> int:
         return self.starts[-1]
@@ -88,12 +73,6 @@ class TokenSequence:
         """
         equal = self.starts[common_head(self.chunks, other.chunks)]
         return agreement((self.chunks, self.starts), (other.chunks, other.starts), equal)
-
-
-def _link(head: int, chunk: Chunk) -> int:
-    # A chunk's digest is a cryptographic one, and its hash depends on a secret of this process, so
-    # no text can be made to collide.
-    return hash((head, chunk.digest))
 
 
 def agreement(a: Run, b: Run, at: int) -> int:

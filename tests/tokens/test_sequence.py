@@ -42,7 +42,7 @@ def test_the_sizes_of_chunks_may_be_given() -> None:
 
 def test_a_sequence_of_nothing() -> None:
     nothing = TokenSequence([])
-    assert (len(nothing), nothing.starts, nothing.chain, list(nothing)) == (0, (0,), (), [])
+    assert (len(nothing), nothing.starts, list(nothing)) == (0, (0,), [])
     assert nothing.shared(TokenSequence([chunk([1])])) == 0
 
 
@@ -73,12 +73,3 @@ def test_agreement_of_runs_that_begin_later_in_their_prompts() -> None:
     two = TokenSequence([chunk([9, 9, 1]), chunk([2, 3, 5])])
     later = (one.chunks[1:], one.starts[1:])
     assert agreement(later, (two.chunks, two.starts), 2) == 5
-
-
-def test_equal_heads_have_equal_keys_and_only_these() -> None:
-    first, second, third = chunk([1]), chunk([2]), chunk([3])
-    a = TokenSequence([first, second, third]).chain
-    b = TokenSequence([first, second, first]).chain
-    assert a[:2] == b[:2]
-    assert len({*a, *b}) == 4
-    assert TokenSequence([second, first]).chain[1] != a[1]

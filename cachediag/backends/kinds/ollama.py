@@ -61,7 +61,7 @@ class _Ollama(Plain):
             return None
         prefilled = prompt - cached if prompt is not None and prompt >= cached else None
         source = "prompt_eval_cached_count"
-        return Reading(cached=cached, prefilled=prefilled, accounting="inclusive", source=source)
+        return Reading(cached=cached, prefilled=prefilled, source=source)
 
 
 PROBE = _Ollama("ollama", paths=("/", "/api/version"), messages_sure="estimate", engine="ollama")

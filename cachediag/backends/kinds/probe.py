@@ -69,8 +69,6 @@ class Reading:
     """Prompt tokens that came out of a cache."""
     prefilled: int | None = None
     """Prompt tokens that did not."""
-    accounting: Accounting | None = None
-    """Of the usage that it was read from."""
     sure: Sure = "exact"
     source: str
     """Where it was read, such as `usage.cache_read_input_tokens`."""
@@ -245,7 +243,6 @@ def usage_reading(
     return Reading(
         cached=usage.cache_read,
         prefilled=prefilled,
-        accounting=accounting,
         sure=messages_sure if endpoint == "messages" else "exact",
         source=_SOURCES[endpoint],
     )

@@ -93,7 +93,6 @@ def test_usage_of_messages(kind):
     assert read(kind, "messages", body) == Reading(
         cached=100,
         prefilled=20 if inclusive else 120,
-        accounting="inclusive" if inclusive else "disjoint",
         sure="estimate" if kind in UNDOCUMENTED else "exact",
         source="usage.cache_read_input_tokens",
     )
@@ -142,7 +141,7 @@ def test_timings_of_llama_cpp():
 def test_counts_of_ollama():
     body = b'{"message":{"content":"Hi"},"done":false}\n{"done":true,"prompt_eval_count":900,"prompt_eval_cached_count":850}\n'  # noqa: E501
     reading = there(read("ollama", "other", body, "application/x-ndjson"))
-    assert (reading.cached, reading.prefilled, reading.accounting) == (850, 50, "inclusive")
+    assert (reading.cached, reading.prefilled) == (850, 50)
     assert read("ollama", "other", b'{"done":true,"prompt_eval_count":900}\n') is None
     assert read("ollama", "other", b'{"prompt_eval_cached_count":\n') is None
 
