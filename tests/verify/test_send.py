@@ -53,6 +53,16 @@ def test_an_error_of_the_backend_is_told_with_what_it_says(serve) -> None:
     assert "secret" not in str(told.value)
 
 
+@pytest.mark.parametrize("path", ["/v1/messages?a b", "/v1/\x1b[5m", "/v1/mess\u00e4ges", "/\x7f"])
+def test_a_path_that_no_request_may_have_is_named_and_not_the_server(serve, path) -> None:
+    server = serve(lambda _, reply: reply.body(b"{}"))
+    with pytest.raises(UpstreamError, match="the recorded path holds characters") as told:
+        send(server.url, path, b"{}", endpoint="messages")
+    assert told.value.where == path
+    assert told.value.remedy == "Leave the request out, with --lane or --max-requests."
+    assert not server.received
+
+
 @pytest.mark.parametrize("before", [0, 1, 3])
 def test_an_answer_that_goes_on_is_given_up_at_the_deadline(serve, before) -> None:
     stop = threading.Event()
