@@ -1,5 +1,6 @@
 """What the commands share that apply rules to live traffic."""
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,8 +11,9 @@ if TYPE_CHECKING:
     from cachediag.fix.strip import Strip
     from cachediag.fix.tally import Tally
     from cachediag.report.fix import TallyLine, TallyReport
+    from cachediag.session.source import Source
 
-__all__ = ["Stripping", "stripping"]
+__all__ = ["Stripping", "live_words", "stripping"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +53,31 @@ def stripping(path: Path, screen: Screen) -> Stripping:
     screen.say(f"rules of {path}: {len(enabled)} of {count(len(rules.rules), 'rule')} enabled")
     tally = Tally(enabled)
     return Stripping(Strip(watched.current, tell=screen.warn, tally=tally), tally)
+
+
+def live_words(opened: "Source", server: str | None = None) -> str:
+    """The rest of a `fix strip`, behind its rules, that stands where the session was recorded.
+
+    Args:
+        opened: the session.
+        server: the server's address; by default what was recorded.
+    """
+    from cachediag.demo.recorded import MADE_UP
+    from cachediag.session import Session
+
+    meta = opened.meta if isinstance(opened, Session) else {}
+    if meta.get("client") == MADE_UP:
+        meta = {}
+    upstreams, mode = meta.get("upstream", "").split(), meta.get("mode")
+    client = ["--", meta["client"]] if "client" in meta else []
+    if server is not None:
+        return shlex.join(["--upstream", server, *client])
+    if mode == "forward":
+        words = ["--mode", "forward", *(client or ["--", "CMD"])]
+    elif len(upstreams) == 1:
+        words = ["--upstream", *upstreams, *client]
+    elif upstreams and client:
+        words = client
+    else:
+        words = ["--upstream", "URL", *client]
+    return shlex.join(words)

@@ -1,5 +1,6 @@
 """`cachediag verify`: a session replayed against a live backend."""
 
+import shlex
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,11 +20,13 @@ from cachediag.cli.options import (
     headers,
     source,
 )
+from cachediag.cli.stripping import live_words
 from cachediag.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from cachediag.session.source import Source
     from cachediag.verify.experiment import Experiment, Progress
     from cachediag.verify.plan import Plan
     from cachediag.verify.setup import Setup
@@ -164,8 +167,36 @@ def verify(  # noqa: PLR0917 - a parameter is an option
         document = verified(made, experiment, ready, session=opened.name, rules=file)
         write(documents.dumps(document))
     else:
-        out().print(VerifyReport(made, experiment, ready.place.name))
+        shown: dict[str, str] = {}
+        if experiment.failure is None:
+            shown = _next(made, opened, shlex.quote(session) if session else "", backend, rules)
+        out().print(VerifyReport(made, experiment, ready.place.name, shown))
     end(experiment, made)
+
+
+def _next(
+    made: "Verdict", opened: "Source", given: str, backend: str | None, rules: Path | None
+) -> dict[str, str]:
+    """The commands to go on with, and what each is for."""
+    from cachediag.capture.redact import safe_url
+
+    of_session = f" {given}" if given else ""
+    server = safe_url(backend) if backend else None
+    if not made.kept:
+        asked_of = f" --backend {shlex.quote(server)}" if server else ""
+        return {f"cachediag fix status{of_session}{asked_of}": "what is in place, and what is not"}
+    if rules is None:
+        return {f"cachediag rules new{of_session} -o rules.toml": "rules, to be sent with --rules"}
+    file, effects = shlex.quote(str(rules)), made.effects
+    shown = {}
+    if any(each and not each.is_noise for each in (effects.rules, effects.both)):
+        words = live_words(opened, server)
+        shown[f"cachediag fix strip --rules {file} {words}"] = "apply them as you work"
+        if effects.both and not effects.both.is_noise:
+            shown["cachediag fix patch --dry-run"] = "what the patch changes in your vllm-mlx"
+    else:
+        shown[f"cachediag rules check{of_session} {file}"] = "what they do to each prompt"
+    return shown
 
 
 def end(experiment: "Experiment", made: "Verdict") -> None:

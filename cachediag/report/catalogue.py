@@ -29,7 +29,7 @@ class CatalogueReport:
                 page.code, "  ", (f"{page.severity:<5}", _STYLES[page.severity]), "  ", page.title
             )
         yield Text()
-        yield line(("next   ", "green"), "cachediag explain V01")
+        yield from commands({"cachediag explain V01": ""})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """How one exchange looks in a terminal: what was sent, block by block."""
 
+import shlex
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -10,7 +11,7 @@ from cachediag.protocol import jsontext
 from cachediag.protocol.blocks import named
 from cachediag.report.safe import printable
 from cachediag.report.session import seconds
-from cachediag.report.style import DIM, line
+from cachediag.report.style import DIM, commands, line
 
 __all__ = ["ExchangeReport"]
 
@@ -23,6 +24,8 @@ class ExchangeReport:
 
     info: ExchangeInfo
     prompt: Prompt | None
+    given: str = ""
+    """How to name the session in the next command."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the heading and a line a block."""
@@ -45,6 +48,8 @@ class ExchangeReport:
         yield Text()
         if self.prompt is None:
             yield line(("no prompt: not a request to a model", DIM))
+            yield Text()
+            yield from commands(self._next())
             return
         yield line((f"{'bytes':>17}  {'kind':<12}  {'path':<26}  text", DIM))
         for block in self.prompt.blocks:
@@ -54,6 +59,20 @@ class ExchangeReport:
                 f"{printable(block.path):<26}  ",
                 (f"{marker}{_excerpt(block)}", DIM),
             )
+        yield Text()
+        yield from commands(self._next())
+
+    def _next(self) -> dict[str, str]:
+        number = self.info.index
+        given = f" {shlex.quote(self.given)}" if self.given else ""
+        if self.prompt is not None:
+            shown = {
+                f"cachediag diff{given}": "what broke the prefixes",
+                f"cachediag show{given} {number} --body": "its bytes, as they came",
+            }
+        else:
+            shown = {f"cachediag show{given} {number} --response": "what came back"}
+        return {printable(each): purpose for each, purpose in shown.items()}
 
 
 def _kind(block: Block) -> str:

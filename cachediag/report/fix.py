@@ -12,7 +12,7 @@ from cachediag.fix.tally import Tally
 from cachediag.model import Json
 from cachediag.report import documents
 from cachediag.report.safe import printable
-from cachediag.report.style import DIM, GOOD, count, line
+from cachediag.report.style import DIM, GOOD, commands, count, line
 from cachediag.rules.rule import RuleSet
 
 __all__ = ["AppliedReport", "TallyLine", "TallyReport", "document"]
@@ -71,7 +71,7 @@ class AppliedReport:
             yield line(("nothing was written", DIM))
         else:
             given = printable(shlex.quote(self.written))
-            yield line(("next   ", GOOD), f"cachediag analyze {given}")
+            yield from commands({f"cachediag analyze {given}": "what it costs now"})
 
 
 def _changed(tally: Tally) -> str:

@@ -10,7 +10,7 @@ from rich.text import Text
 from cachediag.fix.patch import Change, Force, Kind, Options, PatchState, Plan
 from cachediag.model import Json
 from cachediag.report.safe import printable
-from cachediag.report.style import BAD, DIM, GOOD, Paragraph, count, line
+from cachediag.report.style import BAD, DIM, GOOD, Paragraph, commands, count, line
 from cachediag.report.switches import shortened
 
 __all__ = ["InPlaceReport", "PlanReport", "diff", "document", "in_place", "state_document"]
@@ -69,7 +69,7 @@ class PlanReport:
                 ("next   ", GOOD), "start the server again", "" if is_out else " and ask it:"
             )
             if not is_out:
-                yield line("       cachediag fix status --backend http://127.0.0.1:8000")
+                yield Text("       cachediag fix status --backend http://127.0.0.1:8000")
 
 
 def diff(plan: Plan) -> str:
@@ -164,7 +164,7 @@ def _state(state: PatchState) -> Iterator[RenderableType]:
     for fault in state.faults:
         yield Paragraph(f"- {fault}")
     if state.kind in _PATCHED:
-        yield line(("next   ", GOOD), "cachediag fix patch")
+        yield from commands({"cachediag fix patch": ""})
 
 
 def _force(force: Force) -> Iterator[Text]:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from cachediag.report.diff import evidence, spread, title
 from cachediag.report.safe import printable
-from cachediag.report.style import BAD, DIM, GOOD, count, line, symbols
+from cachediag.report.style import BAD, DIM, GOOD, commands, count, line, symbols
 from cachediag.rules.check import Checked, RuleOutcome
 from cachediag.rules.checking.objection import Objection
 from cachediag.rules.checking.told import Told, shortened
@@ -107,8 +107,7 @@ class CheckReport:
         file = printable(shlex.quote(self.file))
         if not c.safe:
             given = f"{printable(shlex.quote(self.given))} " if self.given else ""
-            command = f"cachediag rules explain {given}{file}   "
-            yield line(("next   ", GOOD), command, ("what each rule does", DIM))
+            yield from commands({f"cachediag rules explain {given}{file}": "what each rule does"})
             return
         inside = [r.rule.id for r in c.rules if r.requests and r.rule.messages]
         if inside:
@@ -117,8 +116,7 @@ class CheckReport:
             what = "no rule touches text of the user or of the model"
         yield line(("safe", GOOD), f"   {what}")
         command = f"cachediag fix strip --rules {file} {printable(self.live)}"
-        # A command that is cut off is none.
-        yield Text.assemble(("next   ", GOOD), command)
+        yield from commands({command: "apply them as you work"})
 
 
 def _head(rule: Rule, right: str, options: ConsoleOptions) -> Text:
@@ -179,6 +177,9 @@ class ExplainReport:
     explained: Explained
     session: str
     file: str
+    """How the rule file was named."""
+    given: str = ""
+    """How to name the session in the next command."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the report's lines."""
@@ -188,6 +189,8 @@ class ExplainReport:
                 f"No rule of {printable(self.file)} changes any request of "
                 f"{printable(self.session)}."
             )
+            yield Text()
+            yield from commands(self._next("diff", "", "what broke its prefixes"))
             return
         yield line(
             (f"request {info.index} of {printable(self.session)}", "bold"),
@@ -197,6 +200,12 @@ class ExplainReport:
         for each in self.explained.rules:
             yield from self._rule(each, options)
             yield Text()
+        file = f" {shlex.quote(self.file)}"
+        yield from commands(self._next("rules check", file, "what they save in all"))
+
+    def _next(self, command: str, file: str, purpose: str) -> dict[str, str]:
+        given = f" {shlex.quote(self.given)}" if self.given else ""
+        return {printable(f"cachediag {command}{given}{file}"): purpose}
 
     def _rule(self, each: ExplainedRule, options: ConsoleOptions) -> Iterator[Text]:
         rule, signs = each.rule, symbols(options)

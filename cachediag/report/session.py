@@ -189,7 +189,7 @@ class SessionReport:
             )
         yield Text()
         given = printable(shlex.quote(self.name))
-        yield line(("next   ", GOOD), f"cachediag diff {given}")
+        yield from commands({f"cachediag diff {given}": "what broke the prefixes"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ class SessionsReport:
         """Yield a line a recording."""
         if not self.rows:
             yield line(f"nothing recorded yet in {printable(self.directory)}")
-            yield line(("next   ", GOOD), "cachediag record -- claude")
+            yield from commands({"cachediag record -- claude": ""})
             return
         yield line(
             (f"{'session':<24}  {'exchanges':>9}  {'body bytes':>12}  {'file bytes':>10}", DIM)

@@ -14,7 +14,7 @@ from cachediag.model import Json
 from cachediag.protocol.endpoint import PATHS
 from cachediag.report.diff import title
 from cachediag.report.safe import printable
-from cachediag.report.style import BAD, DIM, GOOD, count, line, symbols
+from cachediag.report.style import BAD, DIM, GOOD, commands, count, line, symbols
 from cachediag.report.switches import shortened
 
 __all__ = ["StatusReport", "document"]
@@ -70,9 +70,10 @@ class StatusReport:
 
     def _next(self) -> Iterator[Text]:
         named = f" {printable(shlex.quote(self.given))}" if self.given else ""
-        yield line(("next   ", GOOD), f"cachediag fix env{named}   ", ("which switches help", DIM))
+        shown = {f"cachediag fix env{named}": "which switches help"}
         if any(file.variables.can_undo for each in self.clients for file in each.files):
-            yield line("       cachediag fix env --undo   ", ("take back what was set", DIM))
+            shown["cachediag fix env --undo"] = "take back what was set"
+        yield from commands(shown)
 
 
 def _client(state: ClientState, options: ConsoleOptions) -> Iterator[Text]:

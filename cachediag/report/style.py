@@ -63,10 +63,10 @@ def commands(purposes: Mapping[str, str]) -> Iterator[Text]:
     fits = 7 + width + 3 + max(map(len, purposes.values())) <= _WIDTH
     for number, (command, purpose) in enumerate(purposes.items()):
         label = (f"{'' if number else 'next':<7}", GOOD)
-        if fits:
-            yield line(label, f"{command:<{width}}   ", (purpose, DIM))
+        # A command that is cut off is none: on a narrow terminal it wraps.
+        if fits and purpose:
+            yield Text.assemble(label, f"{command:<{width}}   ", (purpose, DIM))
         else:
-            # A command that is cut off is none.
             yield Text.assemble(label, command)
 
 

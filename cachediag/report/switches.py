@@ -16,7 +16,7 @@ from cachediag.fix.settings import Changed, Undone, Written
 from cachediag.model import Json
 from cachediag.report.diff import title
 from cachediag.report.safe import printable
-from cachediag.report.style import DIM, GOOD, count, line, symbols
+from cachediag.report.style import DIM, GOOD, commands, count, line, symbols
 
 if TYPE_CHECKING:
     # Taking back needs no analysis.
@@ -155,9 +155,8 @@ class WrittenReport:
         if w.backup is not None:
             yield line((f"what it was before: {shortened(w.backup)}", DIM))
         yield Text()
-        yield line(("next   ", GOOD), "cachediag fix status   ", ("see what is in place", DIM))
-        if w.changes:
-            yield line("       cachediag fix env --undo   ", ("take it back", DIM))
+        undo = {"cachediag fix env --undo": "take it back"} if w.changes else {}
+        yield from commands({"cachediag fix status": "see what is in place", **undo})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,14 @@
 """How an experiment on a live backend looks."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from statistics import median_low
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from cachediag.report.safe import printable
-from cachediag.report.style import BAD, DIM, GOOD, Paragraph, count, line, symbols
+from cachediag.report.style import BAD, DIM, GOOD, Paragraph, commands, count, line, symbols
 from cachediag.verify.experiment import Experiment
 from cachediag.verify.statistics import Estimate
 from cachediag.verify.verdict import ArmOutcome, Verdict
@@ -29,6 +29,8 @@ class VerifyReport:
     verdict: Verdict
     experiment: Experiment
     backend: str
+    next: Mapping[str, str] = field(default_factory=dict)
+    """The commands to go on with, and what each is for."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the report's lines."""
@@ -70,6 +72,9 @@ class VerifyReport:
     def _rest(self) -> Iterator[Text]:
         if self.experiment.interrupted or self.experiment.failure is not None:
             yield line(("Ended early: this is what was measured up to then.", BAD))
+        if self.next:
+            yield Text()
+            yield from commands({printable(each): purpose for each, purpose in self.next.items()})
 
 
 def _is_rich(options: ConsoleOptions) -> bool:

@@ -1,14 +1,18 @@
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from cachediag.cli.verify import _next as next_commands
 from cachediag.rules.file import write_rules
 from cachediag.rules.rule import RuleSet
 from cachediag.session import Session
 from cachediag.verify import experiment as running
 from cachediag.verify.send import send
+from cachediag.verify.statistics import Effects, Estimate
+from cachediag.verify.verdict import Verdict
 from tests.cli.running import ran
 from tests.verify.sessions import STRIP, Backend, session, turn
 
@@ -71,6 +75,54 @@ def test_the_session_as_it_came_is_what_is_sent(capsys, serve, tmp_path, recorde
     )
     assert done.code == 0, done.err
     assert b"x-anthropic-billing-header" in backend.bodies[-1]
+
+
+def test_the_next_command_follows_from_what_was_measured(capsys, serve, recorded, rules):
+    backend = serve(Backend().answer).url
+    words = ("verify", recorded, "--backend", backend, *PROFILE, "--engine", "sglang")
+    done = ran(capsys, *words, "--repeats", 1)
+    assert f"\nnext   cachediag rules new {recorded} -o rules.toml" in done.out
+
+
+def noted(**factors):
+    """A verdict of these effects, each many times faster or none."""
+    effects = {
+        name: None if factor is None else Estimate(factor, factor, factor)
+        for name, factor in factors.items()
+    }
+    usual = {"rules": None, "patch": None, "both": None, "interaction": None}
+    return Verdict((), Effects(**(usual | effects)), kept=True, sentences=())
+
+
+@pytest.mark.parametrize(
+    ("made", "backend", "rules", "shown"),
+    [
+        (noted(), None, None, ["rules new 's s' -o rules.toml"]),
+        (noted(rules=1.0), None, "r.toml", ["rules check 's s' r.toml"]),
+        (
+            noted(rules=9.0),
+            "http://me:key@h.test:1/v1",
+            "a b.toml",
+            ["fix strip --rules 'a b.toml' --upstream http://h.test:1/v1"],
+        ),
+        (
+            noted(rules=1.0, patch=1.0, both=9.0),
+            None,
+            "r.toml",
+            ["fix strip --rules r.toml --upstream URL", "fix patch --dry-run"],
+        ),
+        (
+            replace(noted(rules=9.0), kept=False),
+            "http://h.test:1",
+            "r.toml",
+            ["fix status 's s' --backend http://h.test:1"],
+        ),
+    ],
+)
+def test_each_outcome_has_its_next_command(made, backend, rules, shown):
+    found = next_commands(made, session(), "'s s'", backend, rules and Path(rules))
+    assert list(found) == [f"cachediag {each}" for each in shown]
+    assert all(found.values())
 
 
 def test_reuse_that_does_not_come_ends_with_1(capsys, serve, recorded):

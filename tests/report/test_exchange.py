@@ -30,4 +30,22 @@ def test_a_request_without_a_prompt_says_so() -> None:
     info = replace(exchange.info, endpoint="other", path="/v1/models", status=None)
     lines = shown(ExchangeReport(info, None))
     assert lines[0].startswith("request 0   POST /v1/models   no response")
-    assert lines[-1] == "no prompt: not a request to a model"
+    assert lines[-3:] == [
+        "no prompt: not a request to a model",
+        "",
+        "next   cachediag show 0 --response   what came back",
+    ]
+
+
+def test_the_next_commands_name_the_session_as_it_was_named() -> None:
+    (exchange,) = recorded([body()])
+    prompt = parse(exchange.request, exchange.info.endpoint)
+    assert shown(ExchangeReport(exchange.info, prompt))[-3:] == [
+        "",
+        "next   cachediag diff            what broke the prefixes",
+        "       cachediag show 0 --body   its bytes, as they came",
+    ]
+    assert shown(ExchangeReport(exchange.info, prompt, "my\x1b session"))[-2:] == [
+        "next   cachediag diff 'my\\e session'            what broke the prefixes",
+        "       cachediag show 'my\\e session' 0 --body   its bytes, as they came",
+    ]

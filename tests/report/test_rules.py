@@ -125,11 +125,14 @@ def test_a_request_rule_by_rule():
         "  for V02, date or time",
         "  changes nothing here",
         "",
+        "next   cachediag rules check rules.toml   what they save in all",
     ]
     none = explain("s", recorded(rotating()), RuleSet((replace(DROP, protocol="chat"),)))
-    assert (
-        shown(ExplainReport(none, "s", "r.toml")) == "No rule of r.toml changes any request of s.\n"
-    )
+    assert shown(ExplainReport(none, "s", "r.toml", "a s")).splitlines() == [
+        "No rule of r.toml changes any request of s.",
+        "",
+        "next   cachediag diff 'a s'   what broke its prefixes",
+    ]
 
 
 def test_the_documents_say_the_same():

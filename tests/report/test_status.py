@@ -63,7 +63,7 @@ def test_what_is_set_and_what_wins(home):
         "  project  read                     ~/project/.claude/settings.json",
         "  user     read, set by cachediag   ~/.claude/settings.json",
         "",
-        "next   cachediag fix env   which switches help",
+        "next   cachediag fix env          which switches help",
         "       cachediag fix env --undo   take back what was set",
     ]
 

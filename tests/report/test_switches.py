@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cachediag.fix.offers import Offer, Offers, Open
+from cachediag.fix.offers import Offer, Offers, Unanswered
 from cachediag.fix.settings import Changed, Undone, Written
 from cachediag.fix.switches import Sender, clients
 from cachediag.report.switches import UndoneReport, WrittenReport, fragment, script
@@ -50,8 +50,8 @@ def test_several_switches():
 
 def test_none_is_told_with_the_reason_and_the_client():
     left = (
-        Open(code="V06", requests=3, reason="no switch of Claude Code is known for this"),
-        Open(code="S04", requests=1, reason="no switch of Claude Code is known for this"),
+        Unanswered(code="V06", requests=3, reason="no switch of Claude Code is known for this"),
+        Unanswered(code="S04", requests=1, reason="no switch of Claude Code is known for this"),
     )
     text = script(made(open_=left), "s", "")
     assert text == (
@@ -67,7 +67,7 @@ def test_none_is_told_with_the_reason_and_the_client():
 
 
 def test_an_unknown_client_is_named_as_it_named_itself():
-    left = (Open(code="V01", requests=3, reason="the switches of this client are not known"),)
+    left = (Unanswered(code="V01", requests=3, reason="the switches of this client are not known"),)
     unknown = (("evil\x1b[31m\n$(touch x)", 3), ("", 1))
     lines = script(made(open_=left, unknown=unknown), "s", "").splitlines()
     assert lines[1] == "#   unknown client evil\\e[31m\\n$(touch x), 3 requests"
@@ -112,7 +112,7 @@ def test_what_was_set():
         "In effect when Claude Code is started again.\n"
         "what it was before: ~/.claude/settings.json.cachediag-backup\n"
         "\n"
-        "next   cachediag fix status   see what is in place\n"
+        "next   cachediag fix status       see what is in place\n"
         "       cachediag fix env --undo   take it back\n"
     )
 

@@ -55,6 +55,15 @@ def test_the_four_arms() -> None:
     ]
 
 
+def test_the_commands_to_go_on_with_stand_at_the_end() -> None:
+    made = four()
+    report = VerifyReport(verdict(made), made, "x", {"cachediag fix \x1b": "what it is"})
+    console = Console(width=80, color_system=None)
+    with console.capture() as captured:
+        console.print(report)
+    assert captured.get().endswith(f"{NEITHER}\n\nnext   cachediag fix \\e   what it is\n")
+
+
 def test_an_arm_that_reused_less_is_marked() -> None:
     lines = shown(four(reused=31))
     assert (

@@ -1,7 +1,6 @@
 """`cachediag rules check`: a rule file tried on a session, offline."""
 
-import shlex
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -16,11 +15,9 @@ from cachediag.cli.options import (
     source,
 )
 from cachediag.cli.rules.given import GivenArgument, given_files
+from cachediag.cli.stripping import live_words
 from cachediag.collecting import collect_seldom
 from cachediag.errors import UsageError
-
-if TYPE_CHECKING:
-    from cachediag.session.source import Source
 
 __all__ = ["check"]
 
@@ -80,27 +77,6 @@ def check(
         write(documents.dumps(rules_documents.checked(made, opened.name, str(words.file))))
     else:
         named = words.session or ""
-        out().print(CheckReport(made, opened.name, str(words.file), named, _live(opened)))
+        out().print(CheckReport(made, opened.name, str(words.file), named, live_words(opened)))
     if not made.safe:
         raise typer.Exit(1)
-
-
-def _live(opened: "Source") -> str:
-    """The rest of a `fix strip` that stands where the session was recorded."""
-    from cachediag.demo.recorded import MADE_UP
-    from cachediag.session import Session
-
-    meta = opened.meta if isinstance(opened, Session) else {}
-    if meta.get("client") == MADE_UP:
-        meta = {}
-    upstreams, mode = meta.get("upstream", "").split(), meta.get("mode")
-    client = ["--", meta["client"]] if "client" in meta else []
-    if mode == "forward":
-        words = ["--mode", "forward", *(client or ["--", "CMD"])]
-    elif len(upstreams) == 1:
-        words = ["--upstream", *upstreams, *client]
-    elif upstreams and client:
-        words = client
-    else:
-        words = ["--upstream", "URL", *client]
-    return shlex.join(words)

@@ -48,4 +48,4 @@ def explain(
     if format_ is Format.json:
         write(documents.dumps(rules_documents.explained(made, opened.name, str(words.file))))
     else:
-        out().print(ExplainReport(made, opened.name, str(words.file)))
+        out().print(ExplainReport(made, opened.name, str(words.file), words.session or ""))

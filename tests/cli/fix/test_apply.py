@@ -40,7 +40,7 @@ def test_the_new_session_has_the_requests_as_the_rules_make_them(capsys, session
         "2 of 2 requests changed by rules",
         f"  strip-billing-header       2 requests        {2 * SIZE} bytes",
         "",
-        "next   cachediag analyze fixed.cachediag",
+        "next   cachediag analyze fixed.cachediag   what it costs now",
     ]
     assert done.err.startswith("note: request 1 stays as it was: JSON ends too early")
     with Session.open(Path("fixed.cachediag")) as made:
