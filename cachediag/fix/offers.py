@@ -10,7 +10,7 @@ from cachediag.findings import all_codes
 from cachediag.fix.switches import Sender, Switch, recognised
 from cachediag.model import Exchange, Finding
 
-__all__ = ["Offer", "Offers", "Open", "offers"]
+__all__ = ["Offer", "Offers", "Unanswered", "offers"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Open:
+class Unanswered:
     """A cause that no switch removes."""
 
     code: str
@@ -46,7 +46,7 @@ class Offers:
     """User-agents of the others; an empty text where none was recorded."""
     offers: tuple[Offer, ...]
     """The switches, the one that answers most requests first."""
-    open: tuple[Open, ...]
+    open: tuple[Unanswered, ...]
     exact: bool
     """The tokens are counted exactly; else they are an estimate."""
 
@@ -118,7 +118,7 @@ class _Collected:
             for switch, sender, codes, indexes in self.answered.values()
         ]
         left = [
-            Open(code=code, requests=len(indexes), reason=reason)
+            Unanswered(code=code, requests=len(indexes), reason=reason)
             for (code, reason), indexes in self.left.items()
         ]
         return Offers(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from cachediag.analysis.analyze import analyse
 from cachediag.analysis.choice import choose
-from cachediag.fix.offers import Open, offers
+from cachediag.fix.offers import Unanswered, offers
 from cachediag.model import Usage
 from tests.analysis.sessions import main, recorded, title
 
@@ -59,7 +59,7 @@ def test_another_client_has_no_switch_of_claude_code():
     assert assigned(found) == []
     assert found.unknown == (("litellm/1.83", 3),)
     assert found.open == (
-        Open(code="V01", requests=2, reason="the switches of this client are not known"),
+        Unanswered(code="V01", requests=2, reason="the switches of this client are not known"),
     )
 
 
