@@ -242,7 +242,7 @@ def _said(wanted: Wanted, names: Iterable[str]) -> tuple[dict[str, Any], list[st
     """What is said of some things, and that it is not as in the scenario, a line each."""
     values = {name: value for name in names if (value := getattr(wanted, name)) is not None}
     lines = [
-        f"{name.replace('_', ' ')} {value:,g}: as given, not as in the scenario"
+        f"{name.replace('_', ' ')} {value:,.12g}: as given, not as in the scenario"
         for name, value in values.items()
     ]
     return values, lines

@@ -119,12 +119,13 @@ def test_a_trace_tells_nothing_of_its_servers(tmp_path: Path) -> None:
 
 def test_a_scenario_is_played_as_it_says_but_for_what_is_given() -> None:
     name = shipped()[0]
-    own, given = scenario(name, Wanted()), scenario(name, Wanted(replicas=9, capacity=77))
+    wanted = Wanted(replicas=9, capacity=1_300_000)
+    own, given = scenario(name, Wanted()), scenario(name, wanted)
     assert given.fleet.replicas == 9
-    assert given.fleet.server == replace(own.fleet.server, capacity=77)
+    assert given.fleet.server == replace(own.fleet.server, capacity=1_300_000)
     assert given.policies == own.policies
     assert given.told[:2] == (
-        "capacity 77: as given, not as in the scenario",
+        "capacity 1,300,000: as given, not as in the scenario",
         "replicas 9: as given, not as in the scenario",
     )
     assert given.told[2:] == own.told
