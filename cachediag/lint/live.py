@@ -35,10 +35,10 @@ _LATE: Final = 5.0
 """So many times what a plain request takes is slow, if it is a second more too."""
 _STANDING: Final = 10.0
 """A deadline is never less than so many times a plain request: a slow server is no stalled one."""
-_ABSENT: Final = (404, 405)
-_PAUSE: Final = 0.25
+_NO_SUCH_PATH: Final = (404, 405)
+_PAUSE_SECONDS: Final = 0.25
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9_-]")
-_SAID: Final = 300
+_QUOTED_CHARACTERS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ def _reached(backend: _Backend, limits: Bounds) -> _Backend:
     try:
         backend.plain(limits.recovery)
     except RefusedError as error:
-        if error.status not in _ABSENT:
+        if error.status not in _NO_SUCH_PATH:
             raise
         other = _Backend(backend.base_url, backend.model, backend.headers, "messages")
         other.plain(limits.recovery)
@@ -235,13 +235,13 @@ def _complaint(body: bytes) -> str | None:
             except (ValueError, RecursionError, AttributeError):
                 continue
             said = said.get("message", said) if isinstance(said, dict) else said
-            return str(said)[:_SAID] if said else None
+            return str(said)[:_QUOTED_CHARACTERS] if said else None
     return None
 
 
 def _recovered(backend: _Backend, within: float) -> float | None:
     """Seconds until a plain request is answered; None where it is not."""
-    begun, pause = time.monotonic(), _PAUSE
+    begun, pause = time.monotonic(), _PAUSE_SECONDS
     while (left := within - (time.monotonic() - begun)) > 0:
         try:
             backend.plain(left)

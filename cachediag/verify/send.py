@@ -14,7 +14,7 @@ from cachediag.protocol.response import has_token
 
 __all__ = ["Answer", "RefusedError", "UnfinishedError", "send"]
 
-_SAID = 300
+_QUOTED_BYTES = 300
 _MOST_BYTES = 64 << 20
 _LONGEST_LINE = 1 << 20
 """Bytes of a stream without a line end, after which no token is looked for in them."""
@@ -114,7 +114,7 @@ def send(
             connection.request("POST", target, body, {**_HEADERS, **(headers or {})})
             response = connection.getresponse()
             if response.status >= 300:
-                said = response.read(_SAID).decode("utf-8", "replace")
+                said = response.read(_QUOTED_BYTES).decode("utf-8", "replace")
                 raise RefusedError(response.status, said, place)
             return taking.all(response, place)
     except TimeoutError:

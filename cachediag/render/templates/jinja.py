@@ -33,7 +33,7 @@ _MARK = "\ue000"
 _DATED = "The template prints the day on which the prompt is built; here it is today."
 
 
-_SAID = 200
+_QUOTED_CHARACTERS = 200
 """Characters of what a template says when it refuses a request."""
 
 _FEW = 16
@@ -112,7 +112,7 @@ class Jinja:
                     **{**self._special_tokens, **talk.options},
                 )
         except Exception as error:
-            said = f"{error or type(error).__name__}".partition("\n")[0][:_SAID]
+            said = f"{error or type(error).__name__}".partition("\n")[0][:_QUOTED_CHARACTERS]
             refused = InputError(
                 f"the chat template refuses the request: {said}",
                 where=self.name,
