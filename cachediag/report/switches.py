@@ -134,6 +134,8 @@ class WrittenReport:
     reader: str
     """The client that reads it."""
     reads_comments: bool
+    file: Path | None = None
+    """The settings file as it was named; None where it is the user's own."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the answer, the changes, and how to take them back."""
@@ -155,7 +157,8 @@ class WrittenReport:
         if w.backup is not None:
             yield line((f"what it was before: {shortened(w.backup)}", DIM))
         yield Text()
-        undo = {"cachediag fix env --undo": "take it back"} if w.changes else {}
+        named = f" --file {printable(shlex.quote(str(self.file)))}" if self.file else ""
+        undo = {f"cachediag fix env --undo{named}": "take it back"} if w.changes else {}
         yield from commands({"cachediag fix status": "see what is in place", **undo})
 
 

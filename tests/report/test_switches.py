@@ -117,6 +117,12 @@ def test_what_was_set():
     )
 
 
+def test_a_file_that_was_named_is_named_to_take_it_back_too():
+    done = written(Changed(NAME, None, "0"))
+    text = shown(WrittenReport(done, "Claude Code", False, Path("my $(x)/s.json")))
+    assert "cachediag fix env --undo --file 'my $(x)/s.json'   take it back\n" in text
+
+
 def test_nothing_to_set():
     text = shown(WrittenReport(written(), "Claude Code", False))
     assert text.startswith("~/.claude/settings.json: all set already, nothing was changed\n")

@@ -141,7 +141,7 @@ def _write(found: "Offers", name: str, given: str, file: Path | None, format_: F
     elif done is None:
         write(script(found, name, given))
     else:
-        out().print(WrittenReport(done, client.name, client.reads_comments))
+        out().print(WrittenReport(done, client.name, client.reads_comments, file))
 
 
 def _undo(file: Path | None, format_: Format) -> None:
