@@ -8,7 +8,7 @@ __all__ = ["app"]
 
 app = typer.Typer(
     name="fix",
-    help="""Apply rules, set the client's switches, patch the server.
+    help="""Apply rules, set client switches, patch the server.
 
     \b
     Examples:

@@ -63,7 +63,7 @@ def env(  # noqa: PLR0917 - a parameter is an option
     ] = None,
     format_: FormatOption = Format.text,
 ) -> None:
-    """Print the client's own switches that remove what was found.
+    """Print the switches of clients that remove what was found.
 
     They are printed as shell lines. Only switches of the client that was recorded are given; where
     there is none, that is said.

@@ -40,7 +40,7 @@ def strip(  # noqa: PLR0917 - a parameter is an option
     host: HostOption = "127.0.0.1",
     port: PortOption = 0,
 ) -> None:
-    """Apply rules to a client's requests on their way to the server.
+    """Apply rules to requests on their way to the server.
 
     Answers pass as they come, streams piece by piece. Where a rule cannot be applied the request
     goes on as it came. Nothing is stored; `cachediag record --rules` records as well.
