@@ -7,6 +7,8 @@ clients do send (lone surrogates, `NaN`), so the standard library stands behind 
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 import msgspec
@@ -20,6 +22,7 @@ __all__ = [
     "decode",
     "encode",
     "find",
+    "item",
     "items",
     "members",
     "members_from",
@@ -35,6 +38,7 @@ _KEY = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _COLON = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*")
 _COMMA = re.compile(rb"[ \t\r\n]*,?[ \t\r\n]*")
 _LOOK = 16
+_FIRST = 8
 _OPENINGS = (b"{", b'"', b"[")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
@@ -170,6 +174,11 @@ def items_after(body: bytes, position: int, span: Span) -> Iterator[Span]:
     if lengths is None:
         yield from _items_standard(body, position, span)
         return
+    if sum(lengths) + len(lengths) == span.end - position:
+        # One byte behind each item, so a comma or the bracket: nothing need be looked at.
+        starts = list(accumulate([length + 1 for length in lengths], initial=position))
+        yield from map(Span, starts, [start - 1 for start in starts[1:]])
+        return
     for length in lengths:
         end = position + length
         yield Span(position, end)
@@ -188,11 +197,32 @@ def _lengths(array: bytes) -> list[int] | None:
 def _items_standard(body: bytes, position: int, span: Span) -> Iterator[Span]:
     if not isinstance(_decode_standard(body[span.start : span.end]), list):
         raise InputError(f"expected an array at byte {span.start}", remedy="Give a request body.")
-    text = body.decode("latin-1")
+    return _items_decoded(body, position, span)
+
+
+def _items_decoded(body: bytes, position: int, span: Span) -> Iterator[Span]:
+    """The spans of the items from one on, each decoded when it is asked for."""
+    # latin-1 maps byte to character one to one, so character offsets are byte offsets.
+    text = body[: span.end].decode("latin-1")
     while body[position : position + 1] != b"]":
         end = _standard.raw_decode(text, position)[1]
         yield Span(position, end)
         position = _skip(_COMMA, body, end)
+
+
+def item(body: bytes, span: Span, number: int) -> Span | None:
+    """The span of one of an array's items; None where it has fewer.
+
+    One of the first is found without a look at those behind it.
+
+    Raises:
+        InputError: the value is no array, or not JSON.
+    """
+    if number < _FIRST and body[span.start : span.start + 1] == b"[":
+        first = _items_decoded(body, _skip_white(body, span.start + 1), span)
+        with suppress(ValueError, RecursionError):
+            return next(islice(first, number, None), None)
+    return next(islice(items(body, span), number, None), None)
 
 
 def members(body: bytes, span: Span) -> Iterator[tuple[str, Span]]:
@@ -303,7 +333,6 @@ def _name(key: bytes) -> str:
 
 
 def _members_standard(body: bytes, span: Span) -> Iterator[tuple[str, Span]]:
-    # latin-1 maps byte to character one to one, so character offsets are byte offsets.
     text = body.decode("latin-1")
     position = _skip_white(body, span.start + 1)
     while (key := _KEY.match(body, position)) is not None:

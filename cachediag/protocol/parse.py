@@ -1,7 +1,7 @@
 """A request body of any of the protocols → `Prompt`."""
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import takewhile
@@ -9,6 +9,7 @@ from itertools import takewhile
 from cachediag.errors import InputError
 from cachediag.model import Block, Endpoint, Part, Prompt, Run, Section
 from cachediag.protocol import bounded, chat, jsontext, messages, responses
+from cachediag.protocol.arrays import Array, Items, again, latest, longest
 from cachediag.protocol.blocks import Place, top_level
 from cachediag.protocol.endpoint import endpoint_of_body
 from cachediag.protocol.fields import Field
@@ -22,11 +23,6 @@ _FIELDS: dict[Endpoint, tuple[Field, ...]] = {
     "chat": chat.FIELDS,
     "responses": responses.FIELDS,
 }
-# Arrays that later bodies may begin with; the lanes of a session take turns.
-_RECENT = 8
-_NEARLY = 2
-_LOOK = 32
-_BEHIND = (b",", b"]", b" ", b"\n", b"\r", b"\t")
 
 
 def parse(body: bytes, endpoint: Endpoint | None = None) -> Prompt:
@@ -39,8 +35,8 @@ class Parser:
 
     def __init__(self) -> None:
         self._parts: dict[tuple[str, bytes], Part] = {}
-        self._recent: defaultdict[str, deque[_Array]] = defaultdict(_latest)
-        self._talks = _latest()
+        self._recent: defaultdict[str, deque[Array]] = defaultdict(latest)
+        self._talks = latest()
 
     def parse(self, body: bytes, endpoint: Endpoint | None = None) -> Prompt:
         """Turn a request body into its blocks in cache order.
@@ -91,9 +87,9 @@ class Parser:
     def _open(self, body: bytes) -> "_Body":
         """The fields of a body; those of one that goes on from an earlier one, from there on."""
         same = [talk for talk in self._talks if body.startswith(memoryview(talk.body)[: talk.base])]
-        known, shared = _longest(same, body)
+        known, shared = longest(same, body)
         if known is not None:
-            rest = jsontext.members_from(body, known.base + known.ends[shared - 1])
+            rest = jsontext.members_from(body, known.base + known.items.ends[shared - 1])
             if rest is not None:
                 own = known.field.name, Span(known.base, rest[0])
                 return _Body(body, (*known.before, own, *rest[1]), known, shared)
@@ -114,33 +110,40 @@ class Parser:
         array = self._array(body, field, at)
         leading = 0
         if field.leads_with_system:
-            leading = sum(1 for _ in takewhile(field.leads_with_system, array.parts))
+            leading = sum(1 for _ in takewhile(field.leads_with_system, array.items.parts))
         if leading:
             yield _slice(array, "system", range(leading))
-        if leading < len(array.parts):
-            yield _slice(array, field.section, range(leading, len(array.parts)))
+        if leading < len(array.items.parts):
+            yield _slice(array, field.section, range(leading, len(array.items.parts)))
 
-    def _array(self, opened: "_Body", field: Field, at: Span) -> "_Array":
-        """The parts of an array; those at the head that an array before had are taken from it."""
+    def _array(self, opened: "_Body", field: Field, at: Span) -> Array:
+        """The items of an array; those that an earlier array has too are taken from it."""
         recent = self._recent[field.key]
         body, known, shared = opened.raw, opened.known, opened.shared
         if known is None or known.field is not field or known.base != at.start:
-            known, shared = _longest(recent, body, at)
-        first = at.start if known is None else at.start + known.ends[shared - 1]
-        spans = list(jsontext.items_after(body, first, at))
-        parts = tuple(self._part(field, body[span.start : span.end]) for span in spans)
-        starts = tuple(span.start - at.start for span in spans)
-        ends = tuple(span.end - at.start for span in spans)
-        if known is not None:
-            parts = known.parts[:shared] + parts
-            starts = known.starts[:shared] + starts
-            ends = known.ends[:shared] + ends
+            known, shared = longest(recent, body, at)
+        items = known.items.cut(0, shared) if known else Items()
+        position = at.start + items.ends[-1] if known else at.start
+        found = again((known,) if known else recent, body, at, position, shared)
+        if found is not None:
+            items = items.then(self._items(field, body, at, found.between)).then(found.rest)
+            position = at.start + items.ends[-1]
+        items = items.then(
+            self._items(field, body, at, list(jsontext.items_after(body, position, at)))
+        )
         before = tuple(member for member in opened.members if member[1].start < at.start)
-        made = _Array(field, body, before, at.start, parts, starts, ends)
+        made = Array(field, body, before, at.start, items)
         recent.appendleft(made)
         if field.is_messages:
             self._talks.appendleft(made)
         return made
+
+    def _items(self, field: Field, body: bytes, at: Span, spans: Sequence[Span]) -> Items:
+        return Items(
+            tuple([self._part(field, body[start:end]) for start, end in spans]),
+            tuple([start - at.start for start, _ in spans]),
+            tuple([end - at.start for _, end in spans]),
+        )
 
     def _part(self, field: Field, raw: bytes) -> Part:
         known = self._parts.get((field.key, raw))
@@ -155,88 +158,21 @@ class _Body:
 
     raw: bytes
     members: tuple[tuple[str, Span], ...]
-    known: "_Array | None" = None
+    known: Array | None = None
     """An array of an earlier body that begins as this one does, up to one of the array's items."""
     shared: int = 0
     """The items up to there."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Array:
-    """An array of an earlier body: where its items stood, and what they became."""
-
-    field: Field
-    body: bytes
-    before: tuple[tuple[str, Span], ...]
-    """The body's fields before it."""
-    base: int
-    parts: tuple[Part, ...]
-    starts: tuple[int, ...]
-    """Offset of each item from the array's first byte."""
-    ends: tuple[int, ...]
-
-    def shared_parts(self, body: bytes, at: Span) -> int:
-        """How many items at the head an array of another body has in common, to the byte."""
-        low, high = 0, len(self.ends)
-        if not high or not self._is_head(body, at, 1):
-            return 0
-        # Nearly always all but the last items are the same.
-        for count in (high, high - 1, high - 2):
-            if count > 0 and self._is_head(body, at, count):
-                return count
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self._is_head(body, at, middle):
-                low = middle
-            else:
-                high = middle - 1
-        return low
-
-    def _is_head(self, body: bytes, at: Span, count: int) -> bool:
-        # With the byte behind, which ends a number: `[1` is no head of `[12`.
-        size = self.ends[count - 1]
-        # Heads that differ mostly differ at their ends too: a look there saves the long compare.
-        ends = self.base + size, at.start + size
-        if self.body[ends[0] - _LOOK : ends[0]] != body[ends[1] - _LOOK : ends[1]]:
-            return False
-        head = memoryview(self.body)[self.base : self.base + size]
-        behind = body[at.start + size : at.start + size + 1]
-        return at.start + size < at.end and body.startswith(head, at.start) and behind in _BEHIND
-
-
-def _latest() -> deque[_Array]:
-    return deque(maxlen=_RECENT)
-
-
-def _longest(
-    recent: Iterable[_Array], body: bytes, at: Span | None = None
-) -> tuple[_Array | None, int]:
-    """The array with most items at the head of another body's, and how many these are.
-
-    Args:
-        recent: arrays that were parsed before, the latest first.
-        body: the other body.
-        at: its array; None where each of the arrays begins where it begins in its own body.
-    """
-    found, most = None, 0
-    for earlier in recent:
-        shared = earlier.shared_parts(body, at or Span(earlier.base, len(body)))
-        if shared > most:
-            found, most = earlier, shared
-        if most and most + _NEARLY >= len(earlier.parts):
-            break
-    return found, most
-
-
-def _slice(array: _Array, section: Section, numbers: range) -> Run:
-    field, everything = array.field, len(numbers) == len(array.parts)
+def _slice(array: Array, section: Section, numbers: range) -> Run:
+    field, everything = array.field, len(numbers) == len(array.items.parts)
     taken = slice(numbers.start, numbers.stop)
     return Run(
         section=section,
         path=field.name,
-        parts=array.parts if everything else array.parts[taken],
+        parts=array.items.parts if everything else array.items.parts[taken],
         base=array.base,
-        starts=array.starts if everything else array.starts[taken],
+        starts=array.items.starts if everything else array.items.starts[taken],
         indexes=numbers,
         is_messages=field.is_messages,
     )

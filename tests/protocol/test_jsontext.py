@@ -50,6 +50,24 @@ def test_members_come_in_order_and_with_their_repeats(pairs, layout, ascii_only)
     assert found == pairs
 
 
+@pytest.mark.parametrize("number", [0, 1, 3, 7, 8, 20])
+@pytest.mark.parametrize(
+    "item", ['"a"', "1" * 5000, "[" * 200 + "]" * 200, '"\\ud800"', "[1, 2]", "NaN"]
+)
+def test_one_item_is_found_as_among_all(number, item):
+    body = f"  [ {' , '.join([item] * 9)}\n]".encode()
+    span = jsontext.whole(body)
+    found = jsontext.item(body, span, number)
+    start = 4 + number * (len(item) + 3)
+    assert found == (Span(start, start + len(item)) if number < 9 else None)
+
+
+@pytest.mark.parametrize("raw", [b'{"a":1}', b'"a"', b"[1", b"7"])
+def test_what_is_no_array_has_no_item(raw):
+    with pytest.raises(InputError):
+        jsontext.item(raw, Span(0, len(raw)), 0 if raw != b"[1" else 1)
+
+
 @given(_VALUES)
 def test_encode_and_decode_are_inverse(value):
     assert jsontext.decode(jsontext.encode(value)) == value

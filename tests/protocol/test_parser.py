@@ -3,11 +3,12 @@
 import json
 import sys
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachediag.errors import InputError
-from cachediag.protocol import Parser, parse
+from cachediag.protocol import Parser, jsontext, parse
 
 _ITEMS = st.sampled_from(
     [
@@ -104,6 +105,57 @@ def test_of_a_body_that_goes_on_only_the_rest_is_looked_through(monkeypatch):
     longer = parser.parse(talk % b'{"content":"a"},{"content":"b"}', "messages")
     assert [block.path for block in longer.blocks] == ["messages[0].content", "messages[1].content"]
     assert longer.params == {"model": b'"m"', "stream": b"true"}
+
+
+_LONG = [{"role": "user", "content": f"{n} {'word ' * 20}"} for n in range(12)]
+_CHANGED = st.lists(_ITEMS | st.sampled_from(_LONG), max_size=3)
+
+
+@given(
+    _LAYOUT,
+    st.lists(st.tuples(st.integers(0, 2), _CHANGED, _CHANGED, st.integers(0, 12)), max_size=5),
+)
+@settings(max_examples=150, deadline=None)
+def test_a_body_that_goes_on_behind_what_changed_is_read_as_alone(layout, bodies):
+    parser = Parser()
+    for same, first, between, count in bodies:
+        items = [*_LONG[:same], *first, *_LONG[3:count], *between, *_LONG[count:]]
+        text = json.dumps({"messages": items, "stream": True}, separators=layout)
+        body = text.encode("utf-8", "surrogatepass")
+        assert _told(parser.parse, body, "chat") == _told(parse, body, "chat")
+
+
+def test_text_that_looks_like_a_message_is_none():
+    again = json.dumps(_LONG[1], separators=(",", ":"))
+    parser, talk = Parser(), [{"role": "system", "content": "a"}, *_LONG[1:]]
+    parser.parse(json.dumps({"messages": talk}, separators=(",", ":")).encode(), "chat")
+    for quoted in ({"content": [0, _LONG[1], *_LONG[2:]]}, {"content": f"0,{again},"}):
+        body = json.dumps({"messages": [quoted, *_LONG[1:]]}, separators=(",", ":")).encode()
+        assert _told(parser.parse, body, "chat") == _told(parse, body, "chat")
+
+
+@pytest.mark.parametrize("head", [["a", "b"], ["a", "longer"], ["same", "same"]])
+def test_behind_a_first_message_that_changed_only_what_is_new_is_read(monkeypatch, head):
+    """Of 400 messages the first one is another: no more than it and the last is decoded."""
+    parser, read = Parser(), []
+    talk = [{"role": "user", "content": str(n)} for n in range(400)]
+    items_after = jsontext.items_after
+
+    def noting(body, position, span):
+        spans = list(items_after(body, position, span))
+        read.append(len(spans))
+        return iter(spans)
+
+    monkeypatch.setattr(jsontext, "items_after", noting)
+    for text, count in zip(head, (398, 399), strict=True):
+        items = [{"role": "system", "content": text}, *talk[:count]]
+        body = json.dumps({"messages": items}, separators=(",", ":")).encode()
+        read.clear()
+        prompt = parser.parse(body, "chat")
+    assert [part.raw for run in prompt.runs for part in run.parts] == [
+        json.dumps(item, separators=(",", ":")).encode() for item in items
+    ]
+    assert sum(read) == (2 if head[0] != head[1] else 1)
 
 
 def test_prompts_share_the_parts_that_are_the_same_to_the_byte():

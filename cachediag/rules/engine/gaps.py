@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from cachediag.protocol.jsontext import Span
 from cachediag.rules.engine.edits import Edit
-from cachediag.rules.engine.places import Place
+from cachediag.rules.engine.places import Place, values
 
 __all__ = ["gap_edits"]
 
@@ -16,25 +16,27 @@ def gap_edits(body: bytes, dropped: Sequence[Place]) -> tuple[Edit, ...]:
         body: the whole body.
         dropped: items of arrays and members of objects.
     """
-    outer = {place.parent.span: place for place in dropped if place.parent}
+    outer = {place.parent.span: place.parent for place in dropped if place.parent}
     gone = {place.span for place in dropped}
     return tuple(
-        edit for span, place in outer.items() for edit in _gaps(body, span, place.siblings, gone)
+        edit
+        for span, place in outer.items()
+        for edit in _gaps(body, span, values(body, place), gone)
     )
 
 
-def _gaps(body: bytes, outer: Span, values: Sequence[Span], dropped: set[Span]) -> Iterator[Edit]:
-    kept = [number for number, span in enumerate(values) if span not in dropped]
-    first_kept = kept[0] if kept else len(values)
-    for number, span in enumerate(values):
+def _gaps(body: bytes, outer: Span, held: Sequence[Span], dropped: set[Span]) -> Iterator[Edit]:
+    kept = [number for number, span in enumerate(held) if span not in dropped]
+    first_kept = kept[0] if kept else len(held)
+    for number, span in enumerate(held):
         if span not in dropped:
             continue
         is_member = body[outer.start : outer.start + 1] == b"{"
-        before = values[number - 1].end if number else outer.start + 1
-        behind = values[number + 1].start if number + 1 < len(values) else outer.end - 1
+        before = held[number - 1].end if number else outer.start + 1
+        behind = held[number + 1].start if number + 1 < len(held) else outer.end - 1
         if number >= first_kept or is_member:
             yield Edit(before, span.start)
-        if number < first_kept and number + 1 < len(values):
+        if number < first_kept and number + 1 < len(held):
             yield Edit(span.end, _comma_end(body, span.end, behind) if is_member else behind)
 
 

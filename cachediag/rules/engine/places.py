@@ -20,6 +20,7 @@ __all__ = [
     "remembered",
     "root",
     "steps",
+    "values",
 ]
 
 T = TypeVar("T")
@@ -60,8 +61,6 @@ class Place:
     """The array or the object that it stands in."""
     index: int | None = None
     """Which item of the array it is."""
-    siblings: tuple[Span, ...] = ()
-    """The values that stand in the same array or object, itself among them."""
 
     def within(self) -> "tuple[Place, ...]":
         """The values that it stands in, the outermost first, itself last."""
@@ -113,10 +112,17 @@ def member(body: bytes, place: Place, name: str) -> Place | None:
     """A member of an object; of a repeated key the last, as decoders take it."""
     if body[place.span.start : place.span.start + 1] != b"{":
         return None
-    names, values = remembered(body, "members", place.span, lambda: _members(body, place.span))
+    names, _ = remembered(body, "members", place.span, lambda: _members(body, place.span))
     if name not in names:
         return None
-    return Place(jsontext.step(place.path, name), names[name], place, siblings=values)
+    return Place(jsontext.step(place.path, name), names[name], place)
+
+
+def values(body: bytes, place: Place) -> tuple[Span, ...]:
+    """The spans of an array's items, or of an object's values, those of repeated keys too."""
+    if body[place.span.start : place.span.start + 1] == b"[":
+        return items(body, place)
+    return remembered(body, "members", place.span, lambda: _members(body, place.span))[1]
 
 
 def items(body: bytes, place: Place) -> tuple[Span, ...]:
@@ -174,10 +180,16 @@ def _children(body: bytes, place: Place, step: Step) -> Iterator[Place]:
         return
     if opening != b"[":
         return
-    spans = items(body, place)
-    first, last = (step, step + 1) if isinstance(step, int) else (0, len(spans))
-    for index, span in enumerate(spans[first:last], first):
-        item = Place(f"{place.path}[{index}]", span, place, index, spans)
+    if isinstance(step, int):
+        # The first message of a long conversation is found without the others.
+        span = remembered(
+            body, f"item {step}", place.span, lambda: jsontext.item(body, place.span, step)
+        )
+        if span is not None:
+            yield Place(f"{place.path}[{step}]", span, place, step)
+        return
+    for index, span in enumerate(items(body, place)):
+        item = Place(f"{place.path}[{index}]", span, place, index)
         if not isinstance(step, Named) or name_of(body, item) == step.name:
             yield item
 

@@ -7,9 +7,10 @@ finds is the same.
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
-__all__ = ["Span", "check", "decode", "encode", "items", "members", "step", "whole"]
+__all__ = ["Span", "check", "decode", "encode", "item", "items", "members", "step", "whole"]
 
 _WHITE = re.compile(r"[ \t\r\n]*")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -65,6 +66,15 @@ def items(body: bytes, span: Span) -> Iterator[Span]:
         end = _value_end(text, position)
         yield Span(span.start + position, span.start + end)
         position = _next(text, end, "]")
+
+
+def item(body: bytes, span: Span, number: int) -> Span | None:
+    """The span of one of an array's items; None where it has fewer.
+
+    Raises:
+        ValueError: the value is no array, or not JSON up to there.
+    """
+    return next(islice(items(body, span), number, None), None)
 
 
 def members(body: bytes, span: Span) -> Iterator[tuple[str, Span]]:

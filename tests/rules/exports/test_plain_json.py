@@ -41,6 +41,8 @@ def _walk(module, body, span):
     opening = body[span.start : span.start + 1]
     if opening == b"[":
         children = list(enumerate(module.items(body, span)))
+        found = [module.item(body, span, number) for number in range(len(children) + 1)]
+        assert found == [*(child for _, child in children), None]
     elif opening == b"{":
         children = list(module.members(body, span))
     else:
