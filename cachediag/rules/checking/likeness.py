@@ -1,5 +1,8 @@
 """Whether a rule takes what a user or the model wrote for what a client put there."""
 
+import re
+from collections.abc import Sequence
+
 from cachediag.errors import CachediagError
 from cachediag.model import Block, Prompt
 from cachediag.protocol import jsontext
@@ -13,6 +16,7 @@ from cachediag.rules.rule import Rule
 __all__ = ["is_of_others", "look_alike"]
 
 _TALK = ("messages[", "input[")
+_MESSAGE = re.compile(r"(?:messages|input)\[(\d+)\]")
 _OTHERS = ("user", "assistant", "tool", "function")
 
 
@@ -67,10 +71,20 @@ def is_of_others(rule: Rule, change: Change, sent: Prompt) -> bool:
         change: one of its changes.
         sent: the request as it was sent.
     """
-    if not change.path.startswith(_TALK):
+    number = _MESSAGE.match(change.path)
+    if number is None:
         return False
-    touched = [block for block in sent.place("messages") if _holds(block, change.path)]
-    return any(block.role in _OTHERS and not _allowed(rule, block, sent) for block in touched)
+    own = _message(sent, int(number[1]))
+    touched = (block for block in own if _holds(block, change.path))
+    return any(block.role in _OTHERS and not _allowed(rule, block, own, sent) for block in touched)
+
+
+def _message(sent: Prompt, number: int) -> tuple[Block, ...]:
+    """The blocks of one message; none where it is part of the system prompt."""
+    for run in sent.runs:
+        if run.section == "messages" and run.indexes is not None and number in run.indexes:
+            return run.place(run.indexes.index(number))
+    return ()
 
 
 def _holds(block: Block, path: str) -> bool:
@@ -81,13 +95,21 @@ def _below(path: str, outer: str) -> bool:
     return path == outer or path.startswith((f"{outer}.", f"{outer}["))
 
 
-def _allowed(rule: Rule, block: Block, sent: Prompt) -> bool:
+def _allowed(rule: Rule, block: Block, own: Sequence[Block], sent: Prompt) -> bool:
     if block.kind == "tool_use":
         return rule.arguments and rule.action == "sort"
     if not rule.messages or block.role != "user" or block.kind not in ("text", "input_text"):
         return False
-    own = [other for other in sent.place("messages") if other.message == block.message]
-    talk = (other.message for other in sent.place("messages") if other.role == "user")
     is_last = block == [other for other in own if other.kind == block.kind][-1]
     text = str(jsontext.decode(block.canonical).get("text", ""))
-    return text.lstrip().startswith("<") or (block.message == next(talk, None) and not is_last)
+    return text.lstrip().startswith("<") or (block.message == _first_of_user(sent) and not is_last)
+
+
+def _first_of_user(sent: Prompt) -> int | None:
+    """Which message is the first that holds anything of the user's."""
+    for run in sent.runs:
+        if run.section == "messages" and run.indexes is not None:
+            for number, part in zip(run.indexes, run.parts, strict=True):
+                if any(block.role == "user" for block in part.blocks):
+                    return number
+    return None

@@ -71,6 +71,18 @@ def test_a_system_message_among_the_others_is_the_clients():
     )
 
 
+def test_a_system_message_at_the_head_is_the_clients_and_what_follows_is_not():
+    talk = [("system", "The date is 2026-11-29."), ("user", "The date is 2026-11-29.")]
+    messages = [{"role": role, "content": text} for role, text in talk]
+    sent = parse(raw({"messages": messages}), "chat")
+    rule = replace(RULE, protocol="chat", path="messages[*].content")
+    judged = [
+        is_of_others(rule, Change("r", f"messages[{number}].content", "a", "b", 1), sent)
+        for number in range(3)
+    ]
+    assert judged == [False, True, False]
+
+
 DROP = Rule(
     "d", "V01", "drop-block", "messages", "messages[*].content[*]", r"\AFix the berth plan\.\z"
 )
