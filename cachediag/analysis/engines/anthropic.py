@@ -33,6 +33,7 @@ from typing import Any
 from cachediag.analysis.engines.hosted import Entries, Price
 from cachediag.analysis.engines.model import Breakpoint, CacheRequest, Lifetime, Reason, Served
 from cachediag.analysis.engines.prefix import PrefixKey, prefix_key
+from cachediag.model import Section
 
 __all__ = ["Anthropic", "ModelRules", "model_rules", "price"]
 
@@ -99,8 +100,9 @@ class Anthropic:
         self._lookback = data["rules"]["lookback"]
         self._seconds = {name: row["seconds"] for name, row in data["lifetimes"].items()}
         self._entries = Entries()
-        self._settings: dict[PrefixKey, _Settings] = {}
-        """The settings under which each prefix was last written."""
+        self._settings: dict[tuple[PrefixKey, Section], _Settings] = {}
+        """The settings under which each prefix was last written, by the section that it ends in:
+        an empty block behind a section's last one ends where that does."""
         self._ends: set[int] = set()
         """The lengths of all that was ever written: no other prefix need be looked up."""
         self._lengths: list[int] = []
@@ -122,7 +124,7 @@ class Anthropic:
             if end < minimum:
                 continue
             key = prompt.key(mark.block)
-            self._settings[key[0]] = key[1]
+            self._settings[key[0], prompt.section(mark.block)] = key[1]
             if end not in self._ends:
                 self._ends.add(end)
                 insort(self._lengths, end)
@@ -167,10 +169,9 @@ class Anthropic:
             return Reason("M04", f"shorter than the model's minimum of {least} tokens")
         for block in self._written(prompt, found, minimum):
             digest, settings = prompt.key(block)
-            if digest in self._settings:
-                return self._missed(
-                    prompt, block, marks[-1].block, self._settings[digest], settings
-                )
+            before = self._settings.get((digest, prompt.section(block)))
+            if before is not None:
+                return self._missed(prompt, block, marks[-1].block, before, settings)
         if found == last:
             return Reason("M03", f"the last breakpoint stands at token {prompt.told(last)}")
         if not found:
@@ -222,7 +223,7 @@ class _Prompt:
         params = request.params
         model = (("model", request.model),)
         system = (*model, ("speed", params.get("speed")))
-        self._settings: dict[str, _Settings] = {
+        self._settings: dict[Section, _Settings] = {
             "tools": model,
             "system": system,
             "messages": (
@@ -237,6 +238,10 @@ class _Prompt:
     def end(self, block: int) -> int:
         """Tokens up to a block's end."""
         return self.request.blocks[block].end
+
+    def section(self, block: int) -> Section:
+        """The section that a block stands in."""
+        return self.request.blocks[block].section
 
     def told(self, tokens: float) -> int:
         """A length as the model's own tokenizer counts it, for a user to read."""

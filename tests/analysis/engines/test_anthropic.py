@@ -1,6 +1,7 @@
 """Worked examples of https://platform.claude.com/docs/en/build-with-claude/prompt-caching."""
 
 import tomllib
+from dataclasses import replace
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from cachediag.analysis.engines import Breakpoint, CacheRequest, PromptBlock, Served
 from cachediag.analysis.engines.anthropic import Anthropic, model_rules, price
 from cachediag.analysis.engines.hosted import money
+from cachediag.analysis.engines.model import Reason
 from tests.analysis.engines.prompts import common, prompt, text
 
 if TYPE_CHECKING:
@@ -353,3 +355,39 @@ def test_the_reason_is_that_of_a_look_at_every_block(data: st.DataObject) -> Non
         )
         served = [engine.serve(asked) for engine in engines]
         assert served[0] == served[1]
+
+
+@pytest.mark.parametrize("settings", [{}, {"params": {"speed": b'"fast"'}}])
+def test_an_empty_block_behind_a_section_is_not_taken_for_the_section(settings):
+    model, size = Anthropic(), 6 * SIZE
+    tokens = prompt(text(size, 1), text(SIZE, 2))
+    sections: tuple[Section, ...] = ("tools", "system", "messages")
+    ends = (size, size, size + SIZE)
+    first = CacheRequest(
+        index=0,
+        lane="main",
+        tokens=tokens,
+        blocks=tuple(
+            PromptBlock(end, section, "text", "user")
+            for end, section in zip(ends, sections, strict=True)
+        ),
+        breakpoints=(Breakpoint(0, "5m"),),
+        model=MODEL,
+        started=0.0,
+        first_byte=1.0,
+    )
+    assert model.serve(first).created == size
+    later = replace(
+        first,
+        index=1,
+        shared=size + SIZE,
+        breakpoints=(Breakpoint(2, "5m"),),
+        started=1_000.0,
+        first_byte=1_001.0,
+        **settings,
+    )
+    served = model.serve(later)
+    assert (served.reused, served.reason) == (
+        0,
+        Reason("M05", f"the entry at token {size} had expired"),
+    )
