@@ -96,13 +96,20 @@ class Screen:
             redirect_stdout=False,
             redirect_stderr=False,
         )
-        live.start()
+        # Both write to the terminal, which may have stalled, or be gone.
+        self._do(live.start)
         try:
             yield
         finally:
-            # The terminal may be gone.
+            self._do(live.stop)
+
+    def _do(self, job: "Callable[[], object]") -> None:
+        def done() -> None:
             with suppress(OSError, SystemExit):
-                live.stop()
+                job()
+
+        self._jobs.put(done)
+        self._settle()
 
     def _work(self) -> None:
         while True:

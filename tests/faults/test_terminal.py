@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from tests.cli.running import bare
 from tests.conftest import Received
 from tests.faults.net import PATIENCE, Net, Reply, ask
 from tests.faults.recorder import Recorder
+from tests.fix.material import TOML
 
 
 def test_a_terminal_that_has_stalled_stops_neither_traffic_nor_storing(net: Net, tmp_path):
@@ -57,3 +59,33 @@ def test_a_terminal_that_has_stalled_stops_neither_traffic_nor_storing(net: Net,
         process.wait()
         os.close(screen)
         os.close(filling)
+
+
+def test_a_terminal_that_stalls_below_a_status_line_does_not_hold_up_the_end(net: Net, tmp_path):
+    (tmp_path / "rules.toml").write_text(TOML)
+    screen, terminal = pty.openpty()
+    # Unlike the recorder's, this one can be written to until the terminal takes no more.
+    filling = os.open(os.ttyname(terminal), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    words = ("record", "--upstream", net.url, "-o", "s.cachediag", "--rules", "rules.toml")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cachediag", *words],
+        cwd=tmp_path,
+        env=bare(tmp_path / "home") | {"TERM": "xterm"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=terminal,
+    )
+    try:
+        said = b""
+        while b"0 of 0 requests" not in said:
+            said += os.read(screen, 4096)
+        with suppress(BlockingIOError):
+            while True:
+                os.write(filling, b"." * 100)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == 0
+    finally:
+        process.kill()
+        process.wait()
+        for each in (screen, terminal, filling):
+            os.close(each)
