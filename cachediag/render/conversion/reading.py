@@ -7,7 +7,7 @@ from functools import partial
 from cachediag.model import Endpoint, Part, Prompt, Run
 from cachediag.protocol import jsontext
 from cachediag.render.conversion.responses import responses_tool, responses_turns
-from cachediag.render.memo import Memo, shared_items
+from cachediag.render.memo import Latest, Memo, shared_items
 from cachediag.render.rendered import Piece
 from cachediag.render.turns import Tool, Turn, joined, shifted
 
@@ -79,7 +79,7 @@ class Reader:
     ) -> None:
         self._system = system
         self._join = join
-        self._kept: dict[tuple[Endpoint, Part, int], _Kept] = {}
+        self._kept: Latest[tuple[Endpoint, Part, int], _Kept] = Latest()
         self._convert: dict[Endpoint, _Convert] = {
             "messages": messages,
             "count_tokens": messages,
@@ -165,7 +165,7 @@ class Reader:
                 _forget(marks, turns)
             number += made[1]
         marks.append((len(read.turns), len(read.systems), len(read.moved), number))
-        self._kept[key] = _Kept(parts, read, marks)
+        self._kept.keep(key, _Kept(parts, read, marks))
         return read.copy(*marks[-1][:3]), number  # type: ignore[index]
 
     def _chained(self, a: Read, b: Read) -> Read:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from cachediag.model import Json
-from cachediag.render.memo import Memo, shared_items
+from cachediag.render.memo import Latest, Memo, shared_items
 from cachediag.render.rendered import Piece, Rendered, Segment
 from cachediag.render.turns import Call, Talk, Tool, Turn, cut, dumped, shifted, text_of
 
@@ -85,7 +85,7 @@ class _Qwen:
         self._large: Memo[Piece, Segment] = Memo(_FEW)
         self._toolboxes: Memo[tuple[Tool, ...], Segment] = Memo(_FEW)
         self._ways: tuple[dict[Turn, Segment], ...] = tuple({} for _ in range(_LAST + 1))
-        self._talks: dict[Turn, _Talk] = {}
+        self._talks: Latest[Turn, _Talk] = Latest()
 
     def render(self, talk: Talk) -> Rendered:
         """The whole prompt, with the generation prompt."""
@@ -125,7 +125,7 @@ class _Qwen:
         new.segments = old.segments[:kept]
         for number in range(kept, len(turns)):
             new.segments.append(self._segment(turns, number, new.query))
-        self._talks[turns[0]] = new
+        self._talks.keep(turns[0], new)
         return new.segments
 
     def _segment(self, turns: Sequence[Turn], number: int, query: int) -> Segment:

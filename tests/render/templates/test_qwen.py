@@ -1,8 +1,11 @@
 """What the two templates print, written out; the live tests hold them against the real ones."""
 
+import gc
+
 import pytest
 
 from cachediag.render import Piece, Rendered, template
+from cachediag.render.templates.qwen import _Talk
 from cachediag.render.turns import Call, Talk, Tool, Turn, dumped
 
 VALUE = {"type": "function", "function": {"name": "Bash", "description": "Run.", "parameters": {}}}
@@ -202,6 +205,17 @@ def test_segments_are_shared_by_the_prompts_of_a_talk():
     *shared, _ = first.segments
     assert list(second.segments[: len(shared)]) == shared
     assert second.segments[len(shared) - 1] is second.segments[len(shared) + 1]
+
+
+def test_a_conversation_that_was_forgotten_prints_as_before():
+    writer = template("qwen3")
+    for count in (1, 3):
+        for number in range(100):
+            turns = [turn("user", f"{number}, {n}") for n in range(count)]
+            shown = writer.render(Talk((), turns, [0] * count, ())).text
+            assert shown == rendered("qwen3", turns).text
+    kept = [each for each in gc.get_objects() if isinstance(each, _Talk)]
+    assert 0 < sum(each.turns[0].text.endswith(", 0") for each in kept) <= 64
 
 
 def test_a_line_that_changes_leaves_the_long_texts_of_the_head_as_they_are():
