@@ -116,7 +116,20 @@ async def too_short(_: Received, reply: Reply) -> None:
     reply.writer.close()
 
 
+async def reset_without_length(_: Received, reply: Reply) -> None:
+    await reply.head()
+    await reply.raw(b"partial")
+    await seen(b"partial")
+    reply.reset()
+
+
 BROKEN_OFF = [
+    (
+        reset_without_length,
+        b"HTTP/1.1 200 OK\r\n\r\npartial",
+        b"partial",
+        "peer reset the connection",
+    ),
     (reset_after_the_head, STREAM, b"", f"{CUT} (incomplete chunked read)"),
     (reset_in_mid_stream, STREAM + CHUNK, EVENT, f"{CUT} (incomplete chunked read)"),
     (closed_in_mid_chunk, STREAM + CHUNK + b"4\r\nhalf\r\n", EVENT + b"half", CUT),
