@@ -2,7 +2,9 @@
 
 import errno
 import os
+import shutil
 import sys
+import textwrap
 from typing import Annotated
 
 import typer
@@ -30,6 +32,7 @@ __all__ = ["app", "main"]
 
 # Click's, which newer releases of typer bring along in a copy of their own.
 _WrongUsage: type[Exception] = typer.BadParameter.__mro__[1]
+_MARGIN = " " * len("cachediag: ")
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 app = typer.Typer(
@@ -175,6 +178,20 @@ def _in_a_group(words: list[str]) -> str | None:
 def _complain(error: CachediagError) -> None:
     from cachediag.report.safe import printable
 
-    print(f"cachediag: {printable(str(error))}", file=sys.stderr)  # noqa: T201
+    print(_fitted(f"cachediag: {printable(str(error))}"), file=sys.stderr)  # noqa: T201
     if error.remedy:
-        print(f"           {printable(error.remedy)}", file=sys.stderr)  # noqa: T201
+        print(_fitted(f"{_MARGIN}{printable(error.remedy)}"), file=sys.stderr)  # noqa: T201
+
+
+def _fitted(line: str) -> str:
+    """A line as it is, or for a terminal that is narrower broken between words."""
+    if not sys.stderr.isatty():
+        return line
+    width = max(shutil.get_terminal_size().columns, 2 * len(_MARGIN))
+    return textwrap.fill(
+        line,
+        width,
+        subsequent_indent=_MARGIN,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

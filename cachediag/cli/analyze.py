@@ -115,7 +115,7 @@ def analyze(  # noqa: PLR0917 - a parameter is an option
     Examples:
       cachediag analyze --profile vllm-mlx@0.3.0 --model qwen3
       cachediag analyze --profile mlx-lm --model ~/models/Qwen3-8B --format json
-      cachediag analyze recordings/ 's3://agents/2026-11/*.cachediag' -o rows.parquet
+      cachediag analyze recordings/ 's3://agents/*.cachediag' -o rows.parquet
 
     Several sessions are told as a whole: the sums, the causes ranked over all, the costliest. One
     that cannot be read does not end the run; then the exit code is 2.

@@ -45,9 +45,9 @@ def show(  # noqa: PLR0917 - a parameter is an option
 
     \b
     Examples:
-      cachediag show                       the newest recording's requests
-      cachediag show 4                     its request 4, block by block
-      cachediag show SESSION 4 --body      the bytes of request 4, as the client sent them
+      cachediag show                    the newest recording's requests
+      cachediag show 4                  its request 4, block by block
+      cachediag show SESSION 4 --body   its bytes, as the client sent them
     """  # noqa: D301 - the backspace keeps the lines below as they are
     from cachediag.session import sent_on
 

@@ -196,7 +196,7 @@ def simulate(  # noqa: PLR0917 - a parameter is an option
     Examples:
       cachediag simulate --replicas 8 --speed 20
       cachediag simulate --sweep --plot sweep.svg
-      cachediag simulate trace.jsonl.gz --policy random --policy llm-d --capacity 500000
+      cachediag simulate trace.jsonl.gz --policy random --policy llm-d
       cachediag simulate sagemaker-chats
     """  # noqa: D301 - the backspace keeps the lines below as they are
     from cachediag.collecting import collect_seldom

@@ -1,5 +1,6 @@
 """What the commands share that apply rules to live traffic."""
 
+import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from cachediag.session.source import Source
 
 __all__ = ["Stripping", "live_words", "stripping"]
+
+_RUNNER = re.compile(
+    r"(python|node|npx|npm|pnpm|bunx?|deno|uvx?|pipx|sh|bash|zsh|env|ruby|java)[\d.]*(\.exe)?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,9 @@ def live_words(opened: "Source", server: str | None = None) -> str:
         meta = {}
     upstreams, mode = meta.get("upstream", "").split(), meta.get("mode")
     client = ["--", meta["client"]] if "client" in meta else []
+    if client and _RUNNER.fullmatch(client[1]):
+        # What it ran was not kept.
+        client = ["--", "CMD"]
     if server is not None:
         return shlex.join(["--upstream", server, *client])
     if mode == "forward":

@@ -126,7 +126,7 @@ def verify(  # noqa: PLR0917 - a parameter is an option
 
     \b
     Examples:
-      cachediag verify --backend http://127.0.0.1:8000 --model qwen3 --rules rules.toml
+      cachediag verify --backend http://127.0.0.1:8000 --rules rules.toml
       cachediag verify demo --sandbox 0.3.0 --max-requests 6
     """  # noqa: D301 - the backspace keeps the lines below as they are
     from cachediag.report import documents

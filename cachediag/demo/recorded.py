@@ -45,7 +45,7 @@ def record(tell: Callable[[str], None]) -> Recorded:
         plan = plan_reverse({}, upstream.url)
         meta = {"mode": "reverse", "upstream": upstream.url, "client": MADE_UP}
         with recording(path, plan, meta=meta, tell=tell) as going:
-            tell(f"recording {words.requests} requests to {place}")
+            tell(f"recording {words.requests} requests to {place.name}")
             play(words, going.proxy.base_url)
         check_stored(path, words.requests, place)
     return Recorded(place, tuple(upstream.received))

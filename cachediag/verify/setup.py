@@ -76,7 +76,7 @@ def setup(
     if sum(each is not None for each in named) != 1:
         raise UsageError(
             "name one backend",
-            remedy="--backend URL (it runs), --serve-cmd CMD, or --sandbox RELEASE (a tiny model)",
+            remedy="--backend URL, --serve-cmd CMD, or --sandbox RELEASE (a tiny model)",
         )
     if wanted.sandbox is not None:
         place, choice = _sandboxed(wanted, wanted.sandbox, endpoint, ruleset, tell)

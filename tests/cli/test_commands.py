@@ -301,6 +301,19 @@ def test_a_name_that_no_file_can_have_is_one_line(capsys, session, words):
     assert done.err.count("\n") == 2
 
 
+def test_on_a_terminal_a_long_error_is_broken_between_words(capsys, monkeypatch, session):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    assert ran(capsys, "analyze", "--model", "qwen33").err == (
+        "cachediag: no tokenizer, file or downloaded model is called\n"
+        "           'qwen33'\n"
+        "           Choose one of qwen2, qwen2.5, qwen3, qwen3.5,\n"
+        "           qwen3.6, o200k, cl100k, claude, or give a\n"
+        "           tokenizer.json, a tiktoken rank file or a model's\n"
+        "           directory.\n"
+    )
+
+
 def test_what_is_no_fault_of_a_file_stays_a_fault_of_ours(capsys, monkeypatch):
     def fail(**_: object) -> None:
         raise OSError(9, "Bad file descriptor")

@@ -88,6 +88,12 @@ def test_no_purpose_is_cut_off(capsys, monkeypatch, words):
     assert "..." not in listed
 
 
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_help_fits_a_terminal(capsys, monkeypatch, words):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert max(map(len, ran(capsys, *words, "--help").out.splitlines())) <= 80
+
+
 def test_a_group_alone_shows_its_help(capsys):
     done = ran(capsys, "rules")
     assert (done.code, done.out) == (2, "")

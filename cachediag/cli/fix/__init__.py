@@ -12,7 +12,7 @@ app = typer.Typer(
 
     \b
     Examples:
-      cachediag fix strip --rules rules.toml --upstream http://127.0.0.1:8000 -- claude
+      cachediag fix strip --rules rules.toml -- claude
       cachediag fix env
       cachediag fix patch --python ~/mlx/bin/python --dry-run
       cachediag fix status

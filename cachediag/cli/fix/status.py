@@ -50,7 +50,7 @@ def status(  # noqa: PLR0917 - a parameter is an option
       cachediag fix status
       cachediag fix status --profile vllm-mlx@0.6.0
       cachediag fix status stock --profile llama.cpp --format json
-      cachediag fix status --python ~/mlx/bin/python --backend http://127.0.0.1:8000
+      cachediag fix status --backend http://127.0.0.1:8000
     """  # noqa: D301 - the backspace keeps the lines below as they are
     from cachediag.fix.patch import in_force, state_of
     from cachediag.fix.patch import named as installation

@@ -47,7 +47,7 @@ def check(
     \b
     Examples:
       cachediag rules check rules.toml
-      cachediag rules check 2026-11-29-2341 rules.toml --engine conversation-slots:slots=4
+      cachediag rules check demo rules.toml --engine conversation-slots:slots=4
     """  # noqa: D301 - the backspace keeps the lines below as they are
     from rich.progress import track
 

@@ -44,7 +44,7 @@ def export(
     \b
     Examples:
       cachediag rules export rules.toml --to litellm -o cachediag_rules.py
-      cachediag rules export rules.toml --to claude-code-router -o cachediag-rules.js
+      cachediag rules export rules.toml --to claude-code-router -o rules.js
     """  # noqa: D301 - the backspace keeps the lines below as they are
     from cachediag.report.safe import printable
     from cachediag.report.style import count

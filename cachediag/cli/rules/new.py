@@ -43,7 +43,7 @@ def new(
     \b
     Examples:
       cachediag rules new -o rules.toml
-      cachediag rules new 2026-11-29-2341 --profile vllm-mlx@0.3.0 --model qwen3 -o rules.toml
+      cachediag rules new demo --profile vllm-mlx@0.3.0 --model qwen3
     """  # noqa: D301 - the backspace keeps the lines below as they are
     from shlex import quote
 

@@ -115,7 +115,7 @@ def _record(
     meta = {**meta, "mode": "reverse", "upstream": upstream}
     with library.replacing(_NAME) as (path, place):
         with recording(path, plan, meta=meta, tell=told.tell, stored=told.stored) as going:
-            told.tell(f"recording to {place}")
+            told.tell(f"recording to {place.name}")
             play(going.proxy.base_url)
         check_stored(path, expected, place)
     return place

@@ -42,6 +42,10 @@ def test_safe_rules_end_with_0(capsys, session, rules):
             "-- claude",
         ),
         ({"mode": "forward", "upstream": "a.test"}, "--mode forward -- CMD"),
+        (
+            {"upstream": "http://127.0.0.1:1", "client": "python3.12"},
+            "--upstream http://127.0.0.1:1 -- CMD",
+        ),
         ({"mode": "forward", "upstream": "a.test", "client": "x y"}, "--mode forward -- 'x y'"),
     ],
 )

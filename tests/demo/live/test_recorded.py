@@ -16,7 +16,7 @@ from .conftest import Ear
 
 def test_the_whole_conversation_is_stored_and_told(home: Path, session: Path, ear: Ear) -> None:
     assert session == home / "sessions" / "demo-live.cachediag"
-    assert ear.lines == [f"recording to {session}"]
+    assert ear.lines == [f"recording to {session.name}"]
     assert [exchange.info.index for exchange in ear.stored] == list(range(REQUESTS))
     with Session.open(session) as opened:
         assert [each.request for each in opened.exchanges()] == [
