@@ -104,7 +104,10 @@ def _went_back(now: Traits, first: Traits, message: int, blocks: int) -> bool:
 
 
 def _lost_an_image(now: Traits, first: Traits) -> bool:
-    """Whether something else stands where the first request ended with an image."""
+    """Whether the first request ended with an image that has gone since, or became something else.
+
+    Its own message stands in its place, up to the image, and was answered.
+    """
     at = len(first.talk) - 1
     if len(now.talk) <= at + 1:
         return False
@@ -112,5 +115,5 @@ def _lost_an_image(now: Traits, first: Traits) -> bool:
     if not other.blocks or other.blocks[-1].kind not in _IMAGES:
         return False
     before = len(other.blocks) - 1
-    same = before > 0 and _shared_blocks(mine, other) == before
-    return same and len(mine.blocks) == len(other.blocks) and mine.blocks[-1].kind not in _IMAGES
+    same = _shared_blocks(mine, other) == before
+    return same and all(block.kind not in _IMAGES for block in mine.blocks[before:])

@@ -32,8 +32,6 @@ class Place:
     parent: int | None
     """The earlier request of any lane with the longest shared prefix; None where nothing is
     shared with any, and the lane is new."""
-    shared_parts: int
-    """Parts (tools, system blocks, messages) at the head that it shares with its parent."""
     latest: int | None
     """The lane's latest request before this one."""
     is_first: bool
@@ -69,10 +67,10 @@ class Lanes:
             traits: what tells its sender.
         """
         if traits.is_count:
-            return Place("count", "count", None, 0, None, is_first=False)
+            return Place("count", "count", None, None, is_first=False)
         lane, goes_on = self._find(traits)
         latest = lane.latest if lane else None
-        shared, parent = self._parent(traits, lane)
+        parent = self._parent(traits, lane)
         if parent is None and (whole := self._without_tools(traits)):
             parent, goes_on = whole.latest, True
         kind = self._kind(traits, lane)
@@ -81,7 +79,7 @@ class Lanes:
             self._lanes.append(lane)
         lane.latest, lane.traits = index, traits
         self._prefixes.add(index, traits.digests)
-        return Place(lane.name, kind, parent, shared, latest, is_first=not goes_on)
+        return Place(lane.name, kind, parent, latest, is_first=not goes_on)
 
     def _find(self, traits: Traits) -> tuple[_Lane | None, bool]:
         """The lane of a request, and whether it goes on with the lane's conversation."""
@@ -109,14 +107,14 @@ class Lanes:
         gone = (lane for lane in reversed(self._lanes) if traits.lost_tools_of(lane.traits))
         return next(gone, None)
 
-    def _parent(self, traits: Traits, lane: _Lane | None) -> tuple[int, int | None]:
+    def _parent(self, traits: Traits, lane: _Lane | None) -> int | None:
         found = self._prefixes.longest(traits.digests)
         # Of those that share as much, the one that this request appends to, then the lane's own.
         if lane is not None and not found.is_whole:
             own = common_head(traits.digests, lane.traits.digests)
             if own >= found.shared:
-                return own, lane.latest
-        return found.shared, found.request
+                return lane.latest
+        return found.request
 
     def _kind(self, traits: Traits, lane: _Lane | None) -> Kind:
         if traits.request_class in _CLASSES:

@@ -96,6 +96,10 @@ def test_an_image_that_became_text_is_an_edit():
     other = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     assert not edited(talk(user([asked, other]), *went_on), before)
     assert not edited(talk(user([asked, {"type": "text", "text": "[picture]"}])), before)
+    assert edited(talk(user([asked]), *went_on), before)
+    fix, paint = ({"type": "text", "text": task} for task in ("Fix it.", "Paint it."))
+    assert not edited(talk(user([paint, asked]), *went_on), before)
+    assert not edited(talk(user([asked, paint]), *went_on), talk(user([asked, fix])))
     alone = talk(user([_PICTURE]))
     assert not edited(talk(user([{"type": "text", "text": "[picture]"}]), *went_on), alone)
 
@@ -107,6 +111,24 @@ def test_talks_that_open_alike_and_part_at_the_task_are_two():
     assert not edited(talk(*canned, user("Paint it."), model("Done."), user("So?")), before)
     gone_on = talk(*canned, user("Fix it."), model("Done."), user("So?"))
     assert not is_edit(talk(*canned, user("Paint it.")), before, gone_on)
+
+
+def test_talks_that_open_alike_and_part_within_the_newest_message_are_two():
+    canned = [user("Mind the rules."), model("Yes.")]
+    reminder, fix, paint = (
+        {"type": "text", "text": text} for text in ("Today is Monday.", "Fix it.", "Paint it.")
+    )
+    assert not edited(talk(*canned, user([reminder, paint])), talk(*canned, user([reminder, fix])))
+
+
+def test_a_call_of_the_responses_protocol_tells_by_its_call_id():
+    def asked(arguments: str) -> Traits:
+        called = {"type": "function_call", "call_id": "call_4Gm", "name": "Bash"}
+        items = [user("Fix it."), {**called, "arguments": arguments}, user("So?")]
+        info = ExchangeInfo(endpoint="responses", path="/v1/responses")
+        return traits(info, parse(raw({"input": items}), "responses"))
+
+    assert edited(asked('{"a": 1}'), asked('{"a":1}'))
 
 
 def test_one_standing_task_at_the_end_of_other_histories():
