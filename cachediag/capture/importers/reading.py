@@ -75,7 +75,8 @@ class Input:
                 remedy="Give one body, or JSONL with one body a line",
             )
         self.file.seek(0)
-        return without_bom(self.file.read())
+        # What is added meanwhile would make it another document, or one without end.
+        return without_bom(self.file.read(size))
 
 
 class Importer(Protocol):

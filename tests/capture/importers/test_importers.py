@@ -8,6 +8,7 @@ import sqlite3
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,7 +18,7 @@ from cachediag.capture import importers
 from cachediag.capture.importers import open_bodies, open_source, wire
 from cachediag.errors import InputError, SessionError, UsageError
 from cachediag.model import Exchange, ExchangeInfo
-from cachediag.session import Session
+from cachediag.session import Session, Source
 
 BODY = b'{"model": "m",\n "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}'
 LINE = BODY.replace(b"\n", b"")
@@ -197,6 +198,55 @@ def test_a_piped_session_whose_bodies_would_fill_the_memory_is_refused(
         open_source("-")
     assert str(caught.value) == "standard input: its bodies unpack to more than 3 MiB"
     assert caught.value.remedy == "Give the file itself, which is not held in memory"
+
+
+MEANWHILE: dict[str, Callable[[Path], object]] = {
+    "cut": lambda path: os.truncate(path, path.stat().st_size // 2),
+    "emptied": lambda path: os.truncate(path, 0),
+    "grown": lambda path: path.write_bytes(2 * path.read_bytes()),
+    "gone": Path.unlink,
+    "overwritten": lambda path: path.write_bytes(b"\xff" * path.stat().st_size),
+}
+CUT, EMPTY = "JSON ends too early (line 1, column {})", "JSON ends too early (line 1, column 1)"
+MORE, NO_TEXT = "not JSON: Extra data (line 1, column {})", "not UTF-8 text (byte 0)"
+NO_LINES = "JSONL, but none of its 0 lines holds a request body"
+NO_FLOWS, NO_FLOW = "the flow file holds no HTTP requests", "flow 0 is damaged (byte 0)"
+HELD = {
+    "body": (LINE, (CUT.format(41), EMPTY, MORE.format(81), 1, NO_TEXT)),
+    "har": (har(LINE), (CUT.format(128), EMPTY, MORE.format(258), 1, NO_TEXT)),
+    "jsonl": (2 * (LINE + b"\n"), (1, NO_LINES, 4, 2, NO_TEXT)),
+    "flows": (2 * flows(LINE), (1, NO_FLOWS, 4, 2, NO_FLOW)),
+}
+
+
+@pytest.mark.parametrize("how", MEANWHILE)
+@pytest.mark.parametrize("kind", HELD)
+def test_a_file_that_changes_while_it_is_read(
+    kind: str, how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content, outcomes = HELD[kind]
+    outcome = dict(zip(MEANWHILE, outcomes, strict=True))[how]
+    path = tmp_path / kind
+    path.write_bytes(content)
+
+    @dataclass(frozen=True)
+    class Changing:
+        importer: importers.Importer
+
+        def recognises(self, source: importers.Input) -> bool:
+            return self.importer.recognises(source)
+
+        def read(self, source: importers.Input) -> Source:
+            MEANWHILE[how](path)
+            return self.importer.read(source)
+
+    monkeypatch.setattr(importers, "IMPORTERS", tuple(map(Changing, importers.IMPORTERS)))
+    if isinstance(outcome, int):
+        assert len(list(open_source(path).infos())) == outcome
+    else:
+        with pytest.raises(InputError) as caught:
+            open_source(path)
+        assert str(caught.value) == f"{path}: {outcome}"
 
 
 def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
