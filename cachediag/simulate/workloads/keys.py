@@ -47,9 +47,15 @@ def keyed(tokens: TokenSequence, block: int, before: int, known: Keyed | None) -
 
 
 def _rest(tokens: TokenSequence, block: int, start: int, head: int) -> Iterator[int]:
-    for at in range(start, len(tokens), block):
-        ids = window(tokens, at, min(block, len(tokens) - at))
-        head = _number(head.to_bytes(_SIZE, "little") + ids)
+    """The keys from an offset on, which is that of a block."""
+    count = len(tokens) - start
+    if count <= 0:
+        return
+    # Cut out of one piece, for a prompt whose head is new has tens of thousands of blocks.
+    ids = window(tokens, start, count)
+    size = len(ids) // count * block
+    for at in range(0, len(ids), size):
+        head = _number(head.to_bytes(_SIZE, "little") + ids[at : at + size])
         yield head
 
 
