@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cachediag.cli import completing, many
-from cachediag.cli.console import err, out, write
+from cachediag.cli.console import err, in_one_line, out, write
 from cachediag.cli.options import (
     IncomingOption,
     ModelOption,
@@ -193,14 +193,14 @@ def _watch(opened: "Source", choice: "Choice", lane: str | None, format_: Rows) 
             "only a session file can be followed", remedy="Give a session that is being recorded."
         )
     console = out()
-    console.print(rows_head(console))
+    console.print(in_one_line(rows_head(console)))
     followed = session.follow(stop=lambda: False)
     if isinstance(opened, Outgoing):
         followed = map(sent_on, followed)
     found = analyse(followed, opened.exchange, choice)
     for each in calibrated(found, choice.counter.encoder.tokenizer):
         if lane is None or each.lane == lane:
-            console.print(request_row(each, console))
+            console.print(in_one_line(request_row(each, console)))
 
 
 def _rows(found: "Iterable[Analysed]", format_: Rows) -> None:

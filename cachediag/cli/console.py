@@ -5,10 +5,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, Group
     from rich.text import Text
 
-__all__ = ["err", "out", "plain", "say", "write"]
+__all__ = ["err", "in_one_line", "out", "plain", "say", "write"]
 
 _PIPE_WIDTH = 200
 
@@ -60,6 +60,16 @@ def plain(text: str) -> "Text":
     from cachediag.report.safe import printable
 
     return Text(printable(text))
+
+
+def in_one_line(text: "Text") -> "Group":
+    """A report's line on its own, to be cut where the terminal ends.
+
+    Rich joins what it is given bare, forgets how it was to end, and wraps it.
+    """
+    from rich.console import Group
+
+    return Group(text)
 
 
 def write(text: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cachediag.cli import completing
-from cachediag.cli.console import out, write
+from cachediag.cli.console import in_one_line, out, write
 from cachediag.cli.options import (
     Format,
     FormatOption,
@@ -145,7 +145,7 @@ def _print_session(session: "Source", given: str, counter: "Counter", format_: F
     lanes = len({request.lane for request in found})
     console = out()
     counted = f"{count(len(found), 'request')}   {count(lanes, 'lane')}"
-    console.print(line((f"{printable(session.name)}   {counted}", "bold")))
+    console.print(in_one_line(line((f"{printable(session.name)}   {counted}", "bold"))))
     console.print()
     console.print(RequestsReport(found))
     console.print()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
-from cachediag.cli.console import err
+from cachediag.cli.console import err, in_one_line
 from cachediag.report.safe import printable
 
 if TYPE_CHECKING:
@@ -132,8 +132,13 @@ class Screen:
 
 
 def _print(line: "str | ConsoleRenderable") -> None:
+    from rich.text import Text
+
     try:
-        err().print(line, soft_wrap=isinstance(line, str))
+        if isinstance(line, str):
+            err().print(line, soft_wrap=True)
+        else:
+            err().print(in_one_line(line) if isinstance(line, Text) else line)
     except (OSError, SystemExit):
         # Nobody reads any more, for which rich would exit; the client is to go on. What is still
         # buffered must have a place to go as well, or the interpreter ends with an exit code of its

@@ -4,7 +4,9 @@ import pytest
 import typer
 
 from cachediag.cli import screen as module
+from cachediag.cli.console import err
 from cachediag.cli.screen import Screen
+from cachediag.report.style import line
 
 
 @pytest.fixture
@@ -23,6 +25,17 @@ def test_lines_are_kept_while_the_client_has_the_terminal(printed: list[str]) ->
     screen.hold(held=False)
     screen.say("after")
     assert printed == ["before", "one", "two", "after"]
+
+
+def test_a_row_is_cut_where_the_terminal_ends_and_what_is_said_is_not(capsys) -> None:
+    width = err().width
+    screen = Screen()
+    screen.say(line("row ", "word " * width), f"said {'word ' * width}")
+    row, said = capsys.readouterr().err.splitlines()
+    assert len(row) == width
+    assert row.startswith("row word ")
+    assert row.endswith("…")
+    assert said.rstrip() == f"said {'word ' * width}".rstrip()
 
 
 def test_a_line_said_while_the_kept_ones_come_out_stands_after_them(

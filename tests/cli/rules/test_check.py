@@ -1,12 +1,12 @@
 """`cachediag rules check`."""
 
 import json
-import time
 from dataclasses import replace
 
 import pytest
 
 from cachediag.analysis.choice import choose
+from cachediag.rules.pattern import compiled
 from cachediag.session import Session
 from tests.analysis.sessions import recorded
 from tests.cli.running import ran
@@ -125,18 +125,17 @@ def test_a_pattern_that_could_run_away_is_refused_when_the_file_is_read(
 PLODDING = r"^Rule A: [a-z ]{1,950}[^!\n]{1,950}!"
 
 
-def test_a_pattern_that_is_let_through_is_quick_on_hostile_text(capsys, write, tmp_path):
+def test_a_pattern_of_many_steps_is_tried_a_few_times_on_hostile_text(capsys, write, tmp_path):
     rule = replace(CCH, id="slow", path="system[1].text", pattern=PLODDING)
     bodies = rotating()
     for made in bodies:
         made["system"][1]["text"] = "Rule A: aaaa\n" * 4_000 + "Rule A: " + "a " * 40_000
     lines = tmp_path / "hostile.jsonl"
     lines.write_bytes(b"\n".join(map(raw, bodies)))
-    started = time.perf_counter()
+    assert compiled(PLODDING).tries == 16
     done = ran(capsys, "rules", "check", lines, write(rule))
     assert done.code == 0
     assert "slow: changes no request" in done.out
-    assert time.perf_counter() - started < 10
 
 
 def test_wrong_usage(capsys, session, rules, tmp_path):
