@@ -20,6 +20,7 @@ __all__ = [
     "Span",
     "check",
     "decode",
+    "each_item",
     "encode",
     "find",
     "item",
@@ -197,13 +198,14 @@ def _lengths(array: bytes) -> list[int] | None:
 def _items_standard(body: bytes, position: int, span: Span) -> Iterator[Span]:
     if not isinstance(_decode_standard(body[span.start : span.end]), list):
         raise InputError(f"expected an array at byte {span.start}", remedy="Give a request body.")
-    return _items_decoded(body, position, span)
+    return each_item(body, position, span)
 
 
-def _items_decoded(body: bytes, position: int, span: Span) -> Iterator[Span]:
-    """The spans of the items from one on, each decoded when it is asked for."""
+def each_item(body: bytes, position: int, span: Span) -> Iterator[Span]:
+    """The spans of an array's items from one on, each decoded, by `json`, when it is asked for."""
     # latin-1 maps byte to character one to one, so character offsets are byte offsets.
     text = body[: span.end].decode("latin-1")
+    position = _skip_white(body, position)
     while body[position : position + 1] != b"]":
         end = _standard.raw_decode(text, position)[1]
         yield Span(position, end)
@@ -219,7 +221,7 @@ def item(body: bytes, span: Span, number: int) -> Span | None:
         InputError: the value is no array, or not JSON.
     """
     if number < _FIRST and body[span.start : span.start + 1] == b"[":
-        first = _items_decoded(body, _skip_white(body, span.start + 1), span)
+        first = each_item(body, span.start + 1, span)
         with suppress(ValueError, RecursionError):
             return next(islice(first, number, None), None)
     return next(islice(items(body, span), number, None), None)

@@ -8,9 +8,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.hostile_input import members
 from cachediag.capture import encoding
 from cachediag.capture.encoding import EncodingError, decode, decode_chunks
-from fixtures.hostile import members
 
 
 def raw_deflate(data: bytes) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from cachediag.capture.exchange import RawExchange
-from cachediag.capture.importers.reading import Input, check_json, placed
+from cachediag.capture.importers.reading import Input, placed
 from cachediag.capture.importers.wire import Intake, called, fields, left_out, target_of
 from cachediag.errors import InputError
 from cachediag.model import Json
@@ -38,12 +38,14 @@ class Har:
             InputError: it is not JSON, an entry is not one, or there is none.
         """
         document = source.document()
-        check_json(document, source.where)
+        with placed(source.where):
+            jsontext.check(document)
         intake = Intake()
         exchanges = []
-        for number, entry in enumerate(_entries(document, source.where)):
-            with placed(source.where, f"entry {number}"):
-                exchanges.append(intake.exchange(_raw(entry)))
+        with placed(source.where):
+            for number, entry in enumerate(_entries(document, source.where)):
+                with placed(source.where, f"entry {number}"):
+                    exchanges.append(intake.exchange(_raw(entry)))
         if not exchanges:
             raise InputError(
                 "the HAR holds no requests",
@@ -54,15 +56,23 @@ class Har:
 
 
 def _entries(document: bytes, where: str) -> Iterator[Json]:
-    # One entry at a time is decoded: a browser's HAR holds far more than what is kept of it.
+    # One entry at a time is looked for and decoded: a browser's HAR holds far more than what is
+    # kept of it, and a list of where all of them are may take forty times the file.
     log = dict(jsontext.members(document, jsontext.whole(document)))["log"]
     entries = dict(jsontext.members(document, log)).get("entries")
     if entries is None or document[entries.start : entries.start + 1] != b"[":
         raise InputError(
             'a HAR without a list of "entries"', where=where, remedy="Export the HAR again"
         )
-    for span in jsontext.items(document, entries):
-        yield jsontext.decode(document[span.start : span.end])
+    try:
+        for span in jsontext.each_item(document, entries.start + 1, entries):
+            yield jsontext.decode(document[span.start : span.end])
+    except RecursionError:
+        raise jsontext.too_deep() from None
+    except ValueError:
+        # It says what is wrong, and where.
+        jsontext.decode(document[entries.start : entries.end])
+        raise
 
 
 def _raw(entry: Json) -> RawExchange:

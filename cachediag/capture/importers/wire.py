@@ -14,6 +14,8 @@ __all__ = ["Intake", "called", "fields", "imported", "left_out", "target_of", "w
 
 MAX_UNPACKED = 2 << 30
 """Bytes that may be held in memory of one file, beyond those that it has itself."""
+MAX_REQUESTS = 1_000_000
+"""Of one file: each takes some two KB of memory, however little the file says of it."""
 _STATUSES = range(1, 1_000)
 _FARTHEST = 1e11
 """Seconds since the epoch, or before it."""
@@ -24,15 +26,22 @@ class Intake:
     """Makes the exchanges of one file, whose bodies may be packed.
 
     Raises:
-        InputError: they unpack to more than `MAX_UNPACKED`, as decompression bombs would.
+        InputError: they unpack to more than `MAX_UNPACKED`, as decompression bombs would, or there
+            are more than `MAX_REQUESTS`.
     """
 
     def __init__(self) -> None:
         self._secrets = Secrets()
-        self._added = 0
+        self._added = self._taken = 0
 
     def exchange(self, raw: RawExchange) -> Exchange:
         """Make the exchange of a recorded one, as `imported` does."""
+        self._taken += 1
+        if self._taken > MAX_REQUESTS:
+            raise InputError(
+                f"more than {MAX_REQUESTS:,} requests",
+                remedy="Give fewer of its requests at a time",
+            )
         exchange = imported(raw, self._secrets)
         packed = len(raw.body) + sum(len(data) for _, data in raw.chunks)
         self._added += max(0, len(exchange.request) + len(exchange.response) - packed)

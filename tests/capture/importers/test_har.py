@@ -1,11 +1,12 @@
 import base64
 import gzip
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
-from cachediag.capture.importers import open_source
+from cachediag.capture.importers import open_source, wire
 from cachediag.errors import InputError
 from cachediag.model import Usage
 from cachediag.session import Source
@@ -161,3 +162,40 @@ def test_a_body_that_is_not_base64_is_refused_with_its_entry(path: Path) -> None
     with pytest.raises(InputError) as caught:
         read(path, entry(), entry(request__postData={"text": "*", "encoding": "base64"}))
     assert str(caught.value) == f"{path}: entry 1: a body is not base64"
+
+
+def test_entries_are_read_one_at_a_time(path: Path) -> None:
+    path.write_bytes(b'{"log":{"entries":[%b]}}' % b",".join([b"1"] * 100_000))
+    tracemalloc.start()
+    with pytest.raises(InputError, match="entry 0: not an entry as HAR"):
+        open_source(path)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 10 * path.stat().st_size
+
+
+def test_a_har_of_endlessly_many_requests_is_refused(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire, "MAX_REQUESTS", 2)
+    assert len(list(read(path, entry(), entry()).infos())) == 2
+    with pytest.raises(InputError) as caught:
+        read(path, entry(), entry(), entry())
+    assert str(caught.value) == f"{path}: entry 2: more than 2 requests"
+
+
+@pytest.mark.parametrize(
+    ("odd", "what"),
+    [
+        (b"[" * 5_000 + b"]" * 5_000, "JSON is nested too deeply"),
+        (b"9" * 5_000, "not JSON that can be read: Exceeds the limit"),
+        (b'"\x01"', "not JSON: Invalid control character"),
+        (b'"\xff"', "not UTF-8 text"),
+    ],
+)
+def test_an_entry_that_cannot_be_read_is_refused(path: Path, odd: bytes, what: str) -> None:
+    path.write_bytes(b'{"log":{"entries":[ {"request":%b} ]}}' % odd)
+    with pytest.raises(InputError) as caught:
+        open_source(path)
+    assert what in str(caught.value)
+    assert caught.value.where == str(path)
