@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AnalysisReport", "dollars", "duration", "lost", "request_row", "reuse", "rows_head"]
 
-_BAR = 24
+# With a space behind it room is left at 80 columns for `✗ V01 system[0].text`.
+_BAR = 22
 # A smaller share is the template's own opening words.
 _SMALL = 0.01
 _POLICY = "the engine keeps no more"
@@ -30,7 +31,7 @@ def rows_head(options: Console | ConsoleOptions) -> Text:
     """The heading of the list of requests."""
     reused, avoidable, new = symbols(options).shades
     bar = f"{reused} reused {avoidable} again {new} new"
-    return line((f"{'#':>3}  {'lane':<9}  {'kind':<10}  {'prompt':>7}  {bar:<{_BAR}}  cause", DIM))
+    return line((f"{'#':>3}  {'lane':<9}  {'kind':<10}  {'prompt':>7}  {bar:<{_BAR}} cause", DIM))
 
 
 def request_row(request: Analysed, options: Console | ConsoleOptions) -> Text:
@@ -39,7 +40,7 @@ def request_row(request: Analysed, options: Console | ConsoleOptions) -> Text:
         f"{request.info.index:>3}  {printable(request.lane)[:9]:<9}  "
         f"{printable(request.kind):<10}  {request.prompt_tokens:>7,}  "
     )
-    return line(head, _bar(request, options), "  ", _cause(request, options))
+    return line(head, _bar(request, options), " ", _cause(request, options))
 
 
 def _bar(request: Analysed, options: Console | ConsoleOptions) -> Text:

@@ -49,6 +49,13 @@ def test_what_is_lost_why_and_the_next_command() -> None:
     ]
 
 
+def test_the_commonest_cause_is_whole_at_80_columns() -> None:
+    text = printed(AnalysisReport(analysis(("V01", HEADER, 80_000)), "s"))
+    (row,) = [line for line in text.splitlines() if line.startswith("  1  ")]
+    assert row.endswith(" ✗ V01 system[0].text")
+    assert len(row) == 80
+
+
 def test_nothing_lost_is_said_in_a_sentence() -> None:
     lost, after = conclusion(analysis())[-2:]
     assert lost.endswith("Nothing was prefilled again that had been seen before.")
