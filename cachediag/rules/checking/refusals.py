@@ -205,7 +205,8 @@ class Refusals:
                     "saves-nothing",
                     rule,
                     "saves no tokens in this session",
-                    "The backend may remove the cause itself; see cachediag analyze.",
+                    "The backend may remove the cause itself, or keep no such prefix: see cachediag"
+                    " analyze, and name your backend with --profile.",
                 )
 
     def _judge_reuse(self, outcome: Outcome) -> None:
