@@ -8,7 +8,7 @@ from datetime import datetime
 
 from cachediag.capture.exchange import RawExchange
 from cachediag.capture.importers.reading import Input, placed
-from cachediag.capture.importers.wire import Intake, called, fields, left_out, target_of
+from cachediag.capture.importers.wire import Intake, called, decoded, fields, left_out, target_of
 from cachediag.errors import InputError
 from cachediag.model import Json
 from cachediag.protocol import jsontext
@@ -101,11 +101,11 @@ def _read(entry: Json) -> RawExchange:
         endpoint=endpoint,
         method=request["method"],
         path=path,
-        headers=fields(_decoded(headers) if body.lstrip().startswith(b"{") else headers),
+        headers=fields(decoded(headers) if body.lstrip().startswith(b"{") else headers),
         body=body,
         started=started,
         status=status,
-        response_headers=fields(_decoded(_pairs(response))),
+        response_headers=fields(decoded(_pairs(response))),
         chunks=((ended or 0.0, content),) if content else (),
         first_byte=_after(started, _until_first_byte(entry.get("timings"))) if status else None,
         ended=ended,
@@ -116,11 +116,6 @@ def _read(entry: Json) -> RawExchange:
 
 def _pairs(message: Json) -> list[tuple[str, str]]:
     return [(str(h["name"]), str(h["value"])) for h in message.get("headers") or ()]
-
-
-def _decoded(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    # A HAR gives contents with their content-encoding undone, and the header all the same.
-    return [(name, value) for name, value in headers if name.lower() != "content-encoding"]
 
 
 def _request_body(request: Json, notes: list[str]) -> bytes:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from cachediag.capture.exchange import RawExchange
-from cachediag.capture.importers.wire import called, fields, imported, target_of
+from cachediag.capture.importers.wire import called, decoded, fields, imported, target_of
 from cachediag.capture.masking import Secrets
 from cachediag.errors import InputError
 from cachediag.model import Exchange, Json
@@ -75,11 +75,11 @@ def exchange_of(document: bytes, secrets: Secrets) -> Exchange | None:
         endpoint=endpoint,
         method=method,
         path=path,
-        headers=fields(_headers(scopes)),
+        headers=fields(decoded(_headers(scopes))),
         body=body,
         started=started,
         status=_first([*answer_scopes, *scopes], _STATUS_KEYS, int),
-        response_headers=fields(_headers(answer_scopes)),
+        response_headers=fields(decoded(_headers(answer_scopes))),
         chunks=((0.0, answer),) if answer else (),
     )
     return imported(raw, secrets)

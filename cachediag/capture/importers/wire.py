@@ -10,7 +10,16 @@ from cachediag.model import Endpoint, Exchange
 from cachediag.protocol import jsontext
 from cachediag.protocol.endpoint import endpoint_of
 
-__all__ = ["Intake", "called", "fields", "imported", "left_out", "target_of", "within_memory"]
+__all__ = [
+    "Intake",
+    "called",
+    "decoded",
+    "fields",
+    "imported",
+    "left_out",
+    "target_of",
+    "within_memory",
+]
 
 MAX_UNPACKED = 2 << 30
 """Bytes that may be held in memory of one file, beyond those that it has itself."""
@@ -81,6 +90,11 @@ def fields(headers: Iterable[tuple[str, str]]) -> tuple[tuple[bytes, bytes], ...
         (name.encode("utf-8", "replace"), value.encode("utf-8", "replace"))
         for name, value in headers
     )
+
+
+def decoded(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Leave out the content-encoding of a body that stands as text: there it has been undone."""
+    return [(name, value) for name, value in headers if name.lower() != "content-encoding"]
 
 
 def target_of(url: str) -> str:

@@ -195,3 +195,15 @@ def test_no_record_is_too_odd(value: object, spaced: bool, ascii_only: bool) -> 
     document = json.dumps({"data": value}, separators=separators, ensure_ascii=ascii_only).encode()
     exchange = exchange_of(document, Secrets())
     assert exchange is None or exchange.request in document or b'"' in exchange.request
+
+
+def test_a_text_is_taken_as_it_stands_whatever_its_encoding_is_said_to_be():
+    headers = {"content-encoding": "deflate", "content-type": "text/plain"}
+    record = {"body": json.loads(BODY), "headers": headers}
+    record["response"] = {"status": 200, "headers": headers, "body": "hi there"}
+    exchange = exchange_of(json.dumps(record).encode(), Secrets())
+    assert exchange is not None
+    assert json.loads(exchange.request) == json.loads(BODY)
+    assert exchange.response == b"hi there"
+    assert exchange.info.response_headers == exchange.info.headers == {"content-type": "text/plain"}
+    assert exchange.info.notes == ()
