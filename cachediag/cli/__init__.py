@@ -185,9 +185,9 @@ def _complain(error: CachediagError) -> None:
 
 def _fitted(line: str) -> str:
     """A line as it is, or for a terminal that is narrower broken between words."""
-    if not sys.stderr.isatty():
+    width = shutil.get_terminal_size().columns
+    if not sys.stderr.isatty() or max(map(len, line.split())) > width - len(_MARGIN):
         return line
-    width = max(shutil.get_terminal_size().columns, 2 * len(_MARGIN))
     return textwrap.fill(
         line,
         width,

@@ -45,9 +45,10 @@ def import_(
     from cachediag.session import Session, library
 
     sources = [open_source(file) for file in files]
+    if output is not None and output.exists():
+        raise UsageError("exists already", where=str(output), remedy="Give a new file: -o FILE")
+    # Without a name of its own the file is there already: its name was reserved.
     path = output or library.new_path(datetime.now().astimezone())
-    if path.exists():
-        raise UsageError("exists already", where=str(path), remedy="Give a new file: -o FILE")
     written = 0
     with Session.create(path, meta={"imported": ", ".join(files)}) as session:
         for source in sources:

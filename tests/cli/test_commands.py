@@ -173,6 +173,19 @@ def test_import_makes_a_private_session(capsys, tmp_path):
     assert ran(capsys, "import", lines, "-o", output).code == 2
 
 
+def test_import_takes_a_new_name_where_none_is_given(capsys, tmp_path):
+    lines = tmp_path / "bodies.jsonl"
+    lines.write_bytes(b"\n".join(raw(made) for made in BODIES))
+    for number in (1, 2):
+        done = ran(capsys, "import", lines)
+        assert done.code == 0, done.err
+        assert "5 exchanges in" in done.err
+        assert (
+            len(json.loads(ran(capsys, "sessions", "--format", "json").out)["sessions"]) == number
+        )
+    assert ran(capsys, "diff").code == 0
+
+
 def test_explain(capsys):
     page = ran(capsys, "explain", "v01")
     assert page.out.startswith("V01 billing header   break\n")
@@ -312,6 +325,13 @@ def test_on_a_terminal_a_long_error_is_broken_between_words(capsys, monkeypatch,
         "           tokenizer.json, a tiktoken rank file or a model's\n"
         "           directory.\n"
     )
+
+
+def test_a_name_that_is_longer_than_the_terminal_stays_whole(capsys, monkeypatch, session):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    name = "n" * 70
+    assert ran(capsys, "diff", name).err.startswith(f"cachediag: {name}: no such file, and no")
 
 
 def test_what_is_no_fault_of_a_file_stays_a_fault_of_ours(capsys, monkeypatch):
