@@ -73,7 +73,9 @@ def live(session: nox.Session) -> None:
     if shutil.which("npm") is None:
         session.error("npm is not on PATH: the live tests install Claude Code and others with it")
     session.install(".", *_group("live"))
-    session.run("pytest", "tests/live", *session.posargs)
+    # Some install what they drive.
+    wait = ("-o", "faulthandler_timeout=1800")
+    session.run("pytest", "tests/live", *wait, *session.posargs)
 
 
 @nox.session

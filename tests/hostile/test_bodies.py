@@ -1,15 +1,15 @@
-"""Request bodies that no client should send: a clear error or a right answer, and soon."""
+"""Request bodies that no client should send: a clear error or a right answer."""
 
 import json
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.hostile_input import armed, said
+from cachediag.analysis import tokenview
 from cachediag.analysis.counting import counting
 from cachediag.analysis.requests import requests
 from cachediag.analysis.tokenview import token_view
@@ -18,6 +18,7 @@ from cachediag.errors import InputError
 from cachediag.model import Endpoint, Exchange, ExchangeInfo, Prompt
 from cachediag.protocol import jsontext, parse
 from tests.hostile.strategies import BODIES
+from tests.hostile.work import growth
 
 ENDPOINTS: tuple[Endpoint, ...] = ("messages", "chat", "responses", "count_tokens")
 _OF_EACH = st.sampled_from(ENDPOINTS)
@@ -138,12 +139,6 @@ def test_a_text_block_whose_text_is_no_text_is_compared_as_it_is(text):
         assert compared.reusable_blocks == 3
 
 
-def timed(work: Callable[[], object]) -> float:
-    started = time.process_time()
-    work()
-    return time.process_time() - started
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -154,52 +149,67 @@ def timed(work: Callable[[], object]) -> float:
     ],
 )
 def test_no_expression_runs_away(text):
+    """Each took minutes, or hours, with an expression that tries anew at every character."""
+
     def body(last: str) -> bytes:
-        said = text.format(last)
-        messages = [{"role": "user", "content": said}]
-        return json.dumps({"max_tokens": 1, "system": said, "messages": messages}).encode()
+        whole = text.format(last)
+        messages = [{"role": "user", "content": whole}]
+        return json.dumps({"max_tokens": 1, "system": whole, "messages": messages}).encode()
 
-    def work() -> None:
-        exchanges = [exchange(at, "messages", body(last)) for at, last in enumerate("12")]
-        found = list(requests(exchanges, exchanges.__getitem__))
-        assert [request.problem for request in found] == [None, None]
-        compare(parse(body("1")), parse(body("2")))
-
-    assert timed(work) < 2
-
-
-def _said(texts: Iterable[str]) -> bytes:
-    blocks = [{"type": "text", "text": text} for text in texts]
-    return json.dumps({"max_tokens": 1, "messages": [{"role": "user", "content": blocks}]}).encode()
+    exchanges = [exchange(at, "messages", body(last)) for at, last in enumerate("12")]
+    found = list(requests(exchanges, exchanges.__getitem__))
+    assert [request.problem for request in found] == [None, None]
+    compared = compare(parse(body("1")), parse(body("2")))
+    assert {str(finding.path).partition(".text")[0] for finding in compared.breaks} == {
+        "system",
+        "messages[0].content",
+    }
 
 
-def _armed(tools: Iterable[tuple[str, int]]) -> bytes:
-    made = [{"name": name, "input_schema": {"const": number}} for name, number in tools]
-    return json.dumps({"max_tokens": 1, "messages": [], "tools": made}).encode()
+Pair = tuple[bytes, bytes]
 
 
-_MANY = range(3_000)
+def _other(count: int) -> Pair:
+    return tuple(said(f"{word}{n}" for n in range(count)) for word in "ab")  # type: ignore[return-value]
+
+
+def _more(count: int) -> Pair:
+    texts = [f"a{n}" for n in range(count)]
+    return said(texts), said(["other", *texts])
+
+
+def _fewer(count: int) -> Pair:
+    tools = [(f"t{n}", 1) for n in range(count)]
+    return armed(tools), armed(tools[::2])
+
+
+def _namesakes(count: int) -> Pair:
+    tools = [("same", n) for n in range(count)]
+    return armed(tools), armed(tools[:-1])
+
+
+def _turned(count: int) -> Pair:
+    tools = [(f"t{n}", 1) for n in range(count)]
+    return armed(tools), armed(reversed(tools))
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "count"),
-    [
-        (_said(f"a{n}" for n in _MANY), _said(f"b{n}" for n in _MANY), 3_000),
-        (_said(f"a{n}" for n in _MANY), _said(["other", *(f"a{n}" for n in _MANY)]), 1),
-        (_armed((f"t{n}", 1) for n in _MANY), _armed((f"t{n}", 1) for n in _MANY[::2]), 1),
-        (_armed(("same", n) for n in _MANY), _armed(("same", n) for n in _MANY[:-1]), 1),
-        (_armed((f"t{n}", 1) for n in _MANY), _armed((f"t{n}", 1) for n in reversed(_MANY)), 1),
-    ],
+    ("made", "causes"),
+    [(_other, None), (_more, 1), (_fewer, 1), (_namesakes, 1), (_turned, 1)],
     ids=["every block", "a block more", "half of the tools", "one name", "all in another order"],
 )
-def test_the_cost_grows_with_the_blocks(first, second, count):
-    a, b = parse(first), parse(second)
-    assert timed(lambda: compare(a, b)) < 3
-    assert len(compare(a, b).breaks) == count
+def test_the_work_grows_with_the_blocks(made, causes):
+    def parsed(count: int) -> tuple[Prompt, Prompt]:
+        a, b = made(count)
+        return parse(a), parse(b)
+
+    for count in (200, 3_000):
+        assert len(compare(*parsed(count)).breaks) == (causes or count)
+    assert growth(parsed, lambda pair: compare(*pair), 200, 2_000) < 1.1
 
 
-def test_very_many_causes_are_counted_together_in_the_end():
-    a, b = (parse(_said(f"{word}{n} is said" for n in range(400))) for word in "ab")
+def test_very_many_causes_are_counted_together_in_the_end(monkeypatch):
+    a, b = (parse(said(f"{word}{n} is said" for n in range(400))) for word in "ab")
     counter = counting("messages").counter
     compared = compare(a, b)
     seen = token_view(compared, counter)
@@ -207,7 +217,16 @@ def test_very_many_causes_are_counted_together_in_the_end():
     assert len(seen.steps) == 65
     assert seen.shared + sum(gained for _, gained in seen.steps) == seen.reusable == seen.a
     assert seen.steps[-1][0] == ("V06", "messages[0].content[64].text")
-    assert timed(lambda: token_view(compared, counter)) < 3
+    # Each of them takes a prompt made anew; so many do not.
+    undone = list[object]()
+
+    def counted(*given: object) -> int:
+        undone.append(given)
+        return 0
+
+    monkeypatch.setattr(tokenview, "_undone", counted)
+    token_view(compared, counter)
+    assert len(undone) < 3 * 64
 
 
 _LARGE = """

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from cachediag.errors import SessionError
 from cachediag.model import Exchange, ExchangeInfo, Usage
 from cachediag.session import Session
+from cachediag.session.bodies import _LONGEST_CHAIN, Bodies
 
 INFO = ExchangeInfo(
     endpoint="messages",
@@ -159,7 +160,7 @@ def test_a_database_with_queries_in_it_is_no_session(tmp_path, script):
             open_it(path)
 
 
-def test_deltas_in_a_row_without_end_are_damage(tmp_path):
+def test_deltas_in_a_row_without_end_are_damage(tmp_path, monkeypatch):
     path = recorded(tmp_path)
     frame, digest = zstandard.compress(b"a"), hashlib.sha256(b"a").digest()
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -168,10 +169,16 @@ def test_deltas_in_a_row_without_end_are_damage(tmp_path):
             ((n, digest + b"%d" % n, n - 1, frame) for n in range(10, 50_000)),
         )
         connection.execute("UPDATE exchanges SET request = 49999")
-    started = time.process_time()
+    rows, row = list[int](), Bodies._row
+
+    def counted(self, at):
+        rows.append(at)
+        return row(self, at)
+
+    monkeypatch.setattr(Bodies, "_row", counted)
     with pytest.raises(SessionError, match="against too many others"):
         read(path)
-    assert time.process_time() - started < 1
+    assert rows[-_LONGEST_CHAIN - 2 :] == list(range(49_999, 49_999 - _LONGEST_CHAIN - 2, -1))
 
 
 def test_a_frame_is_not_unpacked_beyond_its_size(tmp_path):

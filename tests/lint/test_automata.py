@@ -1,11 +1,12 @@
-import re
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachediag.lint.automata import risk
+from tests.backtracking import TooManyStepsError, steps
+from tests.hostile.work import calls
+
+_MOST_CALLS = 5_000_000
 
 
 @pytest.mark.parametrize(
@@ -43,21 +44,23 @@ def test_what_is_not_read(pattern: str) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(alphabet="ab()*+?|[]{}1,9^$.\\", max_size=16))
-def test_any_pattern_is_judged_in_a_moment(pattern: str) -> None:
-    began = time.process_time()
-    risk(pattern)
-    assert time.process_time() - began < 5
+def test_the_work_to_judge_any_pattern_is_bounded(pattern: str) -> None:
+    assert calls(lambda: risk.__wrapped__(pattern)) < _MOST_CALLS
 
 
 _ATOMS = st.sampled_from(["a", "b", "ab", "[ab]", "(?:a|b)", "(?:ab)+b", "a*b"])
+_TEXT = "ab" * 12 + "a" * 6
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(_ATOMS, min_size=1, max_size=4))
 def test_what_is_not_ambiguous_does_not_run_away(atoms: list[str]) -> None:
-    """Python's own engine backtracks: it may take long over an ambiguous pattern alone."""
     pattern = f"(?:{''.join(atoms)})*c"
     if risk(pattern) != "ambiguous":
-        began = time.process_time()
-        re.match(pattern, "ab" * 12 + "a" * 6)
-        assert time.process_time() - began < 1
+        assert steps(pattern, _TEXT, most=1_000) > 0
+
+
+def test_what_is_ambiguous_does() -> None:
+    assert risk("(?:[ab]|a*b)*c") == "ambiguous"
+    with pytest.raises(TooManyStepsError):
+        steps("(?:[ab]|a*b)*c", _TEXT, most=5_000)
