@@ -1,5 +1,6 @@
 """How the state of this machine looks: what is there, what is missing, and what mends it."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -13,7 +14,7 @@ from cachediag.backends.kinds import Recognised
 from cachediag.backends.sandbox import State
 from cachediag.model import Json
 from cachediag.report.safe import printable
-from cachediag.report.style import BAD, DIM, GOOD, line, symbols
+from cachediag.report.style import BAD, DIM, GOOD, commands, line, symbols
 
 __all__ = ["DoctorReport", "document"]
 
@@ -49,6 +50,20 @@ class DoctorReport:
         if self.backend_url is not None:
             yield Text()
             yield from self._backend()
+        if not missing and (following := self._next()):
+            yield Text()
+            yield from commands(following)
+
+    def _next(self) -> dict[str, str]:
+        if self.backend_url is None:
+            return {
+                "cachediag demo": "what it does, in seconds",
+                "cachediag record -- claude": "record your own",
+            }
+        if self.backend is None:
+            return {}
+        url = printable(shlex.quote(self.backend_url))
+        return {f"cachediag record --upstream {url} -- claude": "record what it is sent"}
 
     def _sandbox(self, options: ConsoleOptions) -> Iterator[Text]:
         state, signs = self.sandbox, symbols(options)

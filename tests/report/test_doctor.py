@@ -56,6 +56,13 @@ def test_a_sandbox_and_a_backend():
         "backend   http://127.0.0.1:11434",
         "  probably ollama 0.12.6   by \\e[31m/",
         "  counted by --profile generic   --engine ollama",
+        "",
+        "next   cachediag record --upstream http://127.0.0.1:11434 -- claude",
+    ]
+    assert shown(DoctorReport((CLAUDE,), MADE))[-3:] == [
+        "",
+        "next   cachediag demo               what it does, in seconds",
+        "       cachediag record -- claude   record your own",
     ]
 
 
@@ -65,6 +72,7 @@ def test_a_machine_without_mlx_and_a_backend_that_is_not_known():
     lines = shown(report)
     assert "  MLX runs on Linux and on Apple silicon only" in lines
     assert "  not recognised, or it does not answer" in lines
+    assert not any(line.startswith("next") for line in lines)
     assert document(report)["sandbox"]["mend"] is None
     assert document(report)["backend"]["kind"] is None
 
