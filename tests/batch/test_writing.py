@@ -68,7 +68,9 @@ def write(path: Path, sizes: list[int]) -> Path:
 
 
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(cuts=st.lists(st.integers(0, 21), max_size=6))
 def test_what_is_written_depends_on_the_rows_alone(tmp_path: Path, cuts: list[int]) -> None:

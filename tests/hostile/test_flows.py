@@ -15,7 +15,9 @@ from tests.capture.importers.test_flows import BODY, SSE, TARGET, flow, read, wr
 from tests.hostile.refused import refusal
 
 _SHARED = settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=120,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

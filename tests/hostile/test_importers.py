@@ -13,7 +13,9 @@ from tests.hostile.refused import refusal
 from tests.hostile.strategies import BODIES, Json
 
 _SHARED = settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=80,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 _ODD = Json | st.sampled_from([10**400, -(10**30), 1e308, -1e300, float("nan"), float("inf")])
 

@@ -58,7 +58,9 @@ def read(path: Path) -> list[Exchange]:
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(st.tuples(st.binary(max_size=300), st.binary(max_size=300)), max_size=4))
 def test_what_was_written_is_read_back(tmp_path, bodies):

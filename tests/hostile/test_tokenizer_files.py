@@ -56,7 +56,9 @@ _PLACES = [
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.sampled_from(_PLACES), Json)
 def test_anything_may_stand_anywhere(tmp_path, place, value):

@@ -16,7 +16,9 @@ from tests.hostile.strategies import Json
 from tests.hostile.work import growth
 
 _SHARED = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 _ODD = Json | st.sampled_from([10**400, -(10**30), 1e308, -1.0, float("nan"), float("inf")])
 

@@ -309,7 +309,9 @@ any_body = st.lists(pieces, max_size=6).map(b"".join)
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(st.tuples(any_body, any_body), max_size=8), st.integers(0, 8), st.booleans())
 def test_any_bodies_come_back(
@@ -632,7 +634,9 @@ def test_damage_to_one_body_leaves_the_others_readable_and_recording_going(path:
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.data())
 def test_no_damage_to_the_file_gets_through(tmp_path: Path, data: st.DataObject) -> None:

@@ -25,7 +25,9 @@ from cachediag.tokens.tokenizers.openai import CL100K
 from tests.tokens.texts import SPECIAL, pieces, surrogates, texts, trained, written
 
 THOUSANDS = settings(
-    max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=2000,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 
