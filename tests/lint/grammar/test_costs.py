@@ -26,7 +26,7 @@ def measured(session, syntax="hermes"):
 
 
 def about(seconds, tags):
-    return tags * SECONDS <= seconds < (tags + 2) * SECONDS + 0.03
+    return seconds == pytest.approx(tags * SECONDS)
 
 
 def test_tools_that_were_seen_cost_nothing_on_a_compiler_that_is_kept() -> None:
