@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -96,13 +95,12 @@ def test_a_template_that_cannot_be_rendered_is_refused(source):
     ],
 )
 def test_a_template_that_never_ends_is_stopped_once(source, monkeypatch):
-    monkeypatch.setattr(limits, "SECONDS", 0.3)
     template = Jinja("model", {"default": source}, {})
-    for most in (2, 0.1):
-        started = time.process_time()
+    # Were it tried once more, that would never end.
+    for seconds in (0.3, 1e9):
+        monkeypatch.setattr(limits, "SECONDS", seconds)
         with pytest.raises(InputError, match="takes longer than 0 s"):
             template.render(TALK)
-        assert time.process_time() - started < most
 
 
 _SCRIPT = """
