@@ -58,7 +58,7 @@ def test_a_body_that_no_rule_can_be_applied_to_passes_as_it_came(mitmdump, serve
     for what, sent in UNCHANGED.items():
         assert post(sent) == b"got it"
         assert upstream.bodies[-1] == sent, what
-    for sent in (body(1), gzip.compress(body(1))[:-9]):
+    for sent in (body(1), gzip.compress(body(1))[:60]):
         assert post(sent, content_encoding="gzip") == b"got it"
         assert upstream.bodies[-1] == sent
     for what, sent in CHANGED.items():
