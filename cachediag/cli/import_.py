@@ -60,5 +60,5 @@ def import_(
     for source in sources:
         for note in source.notes:
             say(f"note: {note}")
-    say(f"{count(written, 'exchange')} in {path}")
-    say("next   cachediag diff")
+    say(f"{count(written, 'exchange')} in {output or path.name}")
+    say("next   cachediag diff   what broke the prefixes")
