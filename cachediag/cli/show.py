@@ -71,7 +71,7 @@ def show(  # noqa: PLR0917 - a parameter is an option
     if number is None:
         _list(session, format_)
     else:
-        _one(session, number, format_, name or "")
+        _one(session, number, format_, name or "", incoming=incoming)
 
 
 def _bytes(data: bytes) -> None:
@@ -111,7 +111,7 @@ def _list(session: "Source", format_: Format) -> None:
         out().print(SessionReport(session.name, infos, found))
 
 
-def _one(session: "Source", number: int, format_: Format, given: str) -> None:
+def _one(session: "Source", number: int, format_: Format, given: str, *, incoming: bool) -> None:
     from cachediag.protocol import parse
     from cachediag.report import documents
     from cachediag.report.exchange import ExchangeReport
@@ -123,4 +123,4 @@ def _one(session: "Source", number: int, format_: Format, given: str) -> None:
     if format_ is Format.json:
         write(documents.dumps(documents.exchange(exchange.info, prompt)))
     else:
-        out().print(ExchangeReport(exchange.info, prompt, given))
+        out().print(ExchangeReport(exchange.info, prompt, given, incoming=incoming))

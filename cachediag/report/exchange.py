@@ -26,6 +26,8 @@ class ExchangeReport:
     prompt: Prompt | None
     given: str = ""
     """How to name the session in the next command."""
+    incoming: bool = False
+    """This is what the client sent, not what went on to the server."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the heading and a line a block."""
@@ -66,8 +68,9 @@ class ExchangeReport:
         number = self.info.index
         given = f" {shlex.quote(self.given)}" if self.given else ""
         if self.prompt is not None:
+            incoming = " --incoming" if self.incoming else ""
             shown = {
-                f"cachediag diff{given}": "what broke the prefixes",
+                f"cachediag diff{given}{incoming}": "what broke the prefixes",
                 f"cachediag show{given} {number} --body": "its bytes, as they came",
             }
         else:

@@ -49,3 +49,12 @@ def test_the_next_commands_name_the_session_as_it_was_named() -> None:
         "next   cachediag diff 'my\\e session'            what broke the prefixes",
         "       cachediag show 'my\\e session' 0 --body   its bytes, as they came",
     ]
+
+
+def test_what_the_client_sent_is_compared_as_the_client_sent_it() -> None:
+    (exchange,) = recorded([body()])
+    prompt = parse(exchange.request, exchange.info.endpoint)
+    assert shown(ExchangeReport(exchange.info, prompt, "s", incoming=True))[-2:] == [
+        "next   cachediag diff s --incoming   what broke the prefixes",
+        "       cachediag show s 0 --body     its bytes, as they came",
+    ]
