@@ -161,10 +161,8 @@ class AnalysisReport:
     def _conclusion(self) -> Iterator[Text | Paragraph]:
         """What is lost, why, and the next command."""
         a = self.analysis
-        waiting = None
-        if a.prefill_rate:
-            waiting = f"about {duration(a.avoidable_tokens / a.prefill_rate)}"
-        yield lost(a, waiting)
+        seconds = a.avoidable_tokens / a.prefill_rate if a.prefill_rate else None
+        yield lost(a, seconds, "about ")
         if a.avoidable_tokens:
             yield Paragraph(self._why())
         yield Text()
@@ -219,16 +217,20 @@ def reuse(of: "Analysis | Totals") -> Iterator[Text]:
         yield line(f"input {dollars(of.usd)}, could be {dollars(of.usd - of.avoidable_usd)}")
 
 
-def lost(of: "Analysis | Totals", waiting: str | None) -> Paragraph:
+def lost(of: "Analysis | Totals", seconds: float | None, about: str = "") -> Paragraph:
     """What was prefilled again though it could be kept.
 
     Args:
         of: the tokens, and what they cost.
-        waiting: how long prefilling them took; None where nothing tells.
+        seconds: how long prefilling them took; None where nothing tells.
+        about: stands before these.
     """
     if not of.avoidable_tokens:
         return Paragraph("Nothing was prefilled again that had been seen before.", GOOD)
-    costs = [] if waiting is None else [f"{waiting} of waiting"]
+    # Less than what is shown of a second is not worth a word.
+    costs = []
+    if seconds is not None and round(seconds, 1):
+        costs.append(f"{about}{duration(seconds)} of waiting")
     if of.avoidable_usd is not None:
         costs.append(f"{dollars(of.avoidable_usd)} more than from the cache")
     cost = f": {' and '.join(costs)}" if costs else ""

@@ -9,7 +9,7 @@ from rich.filesize import decimal
 from rich.text import Text
 
 from cachediag.batch.summary import Cause, Summary
-from cachediag.report.analysis import dollars, duration, lost, reuse
+from cachediag.report.analysis import dollars, lost, reuse
 from cachediag.report.diff import title
 from cachediag.report.safe import printable
 from cachediag.report.style import BAD, DIM, Paragraph, commands, count, line
@@ -115,11 +115,8 @@ class BatchReport:
 
     def _conclusion(self) -> Iterator[Text | Paragraph]:
         totals = self.summary.totals
-        waiting = None
-        if totals.avoidable_seconds is not None:
-            some = "" if totals.timed_sessions == totals.sessions else "at least "
-            waiting = f"{some}{duration(totals.avoidable_seconds)}"
-        yield lost(totals, waiting)
+        some = "" if totals.timed_sessions == totals.sessions else "at least "
+        yield lost(totals, totals.avoidable_seconds, some)
         if self.rows:
             yield Paragraph(f"A row a request is in {printable(self.rows)}.")
         if totals.avoidable_tokens:

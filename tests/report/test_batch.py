@@ -84,3 +84,10 @@ def test_a_long_list_is_cut() -> None:
     lines = printed(BatchReport(tallied(A, *failed))).splitlines()
     assert "25 of 26 sessions could not be analysed" in lines
     assert "  and 5 more, in --format json" in lines
+
+
+def test_a_wait_too_short_to_show_is_not_told() -> None:
+    for seconds, told in ((0.04, "kept."), (0.06, "kept: 0.1 s of waiting.")):
+        quick = replace(A, avoidable_seconds=seconds, avoidable_usd=None)
+        lines = " ".join(printed(BatchReport(tallied(quick))).split())
+        assert f"though they could be {told}" in lines
