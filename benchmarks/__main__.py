@@ -55,8 +55,13 @@ def main() -> None:
         parser.error(f"no such group: {', '.join(sorted(unknown))}")
     usual = [name for name in _GROUPS if name not in _WHEN_NAMED]
     names = list(_GROUPS) if _ALL in given.groups else given.groups or usual
-    figures = [figure for name in names for figure in _GROUPS[name]()]
-    given.json.write_text(json.dumps(_document(figures), indent=2) + "\n", encoding="utf-8")
+    figures: list[Figure] = []
+    progress = Console(stderr=True)
+    for name in names:
+        progress.print(f"{name} …", style="dim")
+        figures += _GROUPS[name]()
+        # All of them take an hour: where a later one fails, what was measured stays.
+        given.json.write_text(json.dumps(_document(figures), indent=2) + "\n", encoding="utf-8")
     console = Console()
     if not console.is_terminal:
         console.width = 100
