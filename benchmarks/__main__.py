@@ -55,6 +55,8 @@ def main() -> None:
         parser.error(f"no such group: {', '.join(sorted(unknown))}")
     usual = [name for name in _GROUPS if name not in _WHEN_NAMED]
     names = list(_GROUPS) if _ALL in given.groups else given.groups or usual
+    # With it every command would compile anew whatever the installer did not.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     figures: list[Figure] = []
     progress = Console(stderr=True)
     for name in names:

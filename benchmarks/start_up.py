@@ -72,8 +72,6 @@ def _pairs(directory: Path) -> tuple[list[str], list[str]]:
 
 def _run(commands: Mapping[str, list[str]], rounds: int, home: str) -> dict[str, float]:
     environ = {**os.environ, "CACHEDIAG_HOME": home}
-    # With it every command would compile whatever the installer did not, as nobody's does.
-    environ.pop("PYTHONDONTWRITEBYTECODE", None)
     taken: dict[str, list[float]] = {name: [] for name in commands}
     for number in range(rounds + 1):
         for name, command in commands.items():
