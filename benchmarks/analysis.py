@@ -2,12 +2,12 @@
 
 import json
 import random
-import resource
 import time
 from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.figure import Figure
+from benchmarks.memory import peak
 from cachediag.analysis.analyze import analyse, summarise
 from cachediag.analysis.choice import choose
 from cachediag.collecting import collect_seldom
@@ -110,7 +110,7 @@ def measure() -> Iterator[Figure]:
     half = bodies[: _REQUESTS // 2]
     growth = (whole / size) / (_seconds(half) / sum(map(len, half)))
     naive = _naive(bodies[:: _REQUESTS // 8]) * size
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - size / 2**20
+    held = (peak() - size) / 2**20
     yield Figure(group=_GROUP, name="session", value=size / 1e6, unit="MB")
     yield Figure(
         group=_GROUP,
@@ -129,7 +129,7 @@ def measure() -> Iterator[Figure]:
         better="more",
     )
     yield Figure(group=_GROUP, name="time a MB, whole / half", value=growth, unit="×", aim=1.1)
-    yield Figure(group=_GROUP, name="peak memory less bodies", value=peak, unit="MB", aim=400)
+    yield Figure(group=_GROUP, name="peak memory less bodies", value=held, unit="MB", aim=400)
 
 
 def _naive(sample: list[bytes]) -> float:

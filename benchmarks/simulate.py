@@ -4,13 +4,13 @@
 """
 
 import json
-import resource
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 
 from benchmarks.figure import Figure
+from benchmarks.memory import peak
 from cachediag.collecting import collect_seldom
 
 __all__ = ["measure"]
@@ -54,7 +54,7 @@ def _play(policy: str, requests: int) -> dict[str, float]:
     seconds = time.process_time() - started
     return {
         "seconds": seconds,
-        "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6,
+        "megabytes": peak() / 1e6,
     }
 
 
