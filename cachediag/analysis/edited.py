@@ -9,6 +9,7 @@ import re
 from functools import lru_cache
 
 from cachediag.analysis.traits import Traits
+from cachediag.heads import common_head
 from cachediag.model import Block, Part
 from cachediag.protocol import jsontext
 
@@ -50,21 +51,18 @@ def _answers_a_call(part: Part) -> bool:
 
 def _parting(now: Traits, first: Traits) -> tuple[int, int]:
     """The message in which two talks part, and how many of its blocks they share still."""
-    message = 0
-    for mine, other in zip(now.talk, first.talk, strict=False):
-        if mine.digest != other.digest:
-            return message, _shared_blocks(mine, other)
-        message += 1
-    return message, 0
+    mine, other = (tuple(part.digest for part in each.talk) for each in (now, first))
+    message = common_head(mine, other)
+    if message == min(len(mine), len(other)):
+        return message, 0
+    return message, _shared_blocks(now.talk[message], first.talk[message])
 
 
 def _shared_blocks(mine: Part, other: Part) -> int:
-    shared = 0
-    for own, held in zip(mine.blocks, other.blocks, strict=False):
-        if (own.role, own.canonical) != (held.role, held.canonical):
-            break
-        shared += 1
-    return shared
+    own, held = (
+        tuple((block.role, block.canonical) for block in part.blocks) for part in (mine, other)
+    )
+    return common_head(own, held)
 
 
 def _calls(traits: Traits) -> frozenset[object]:

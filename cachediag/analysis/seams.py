@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from cachediag.analysis.tokenview import Counter
+from cachediag.analysis.tokenview import Counter, TokenView
 from cachediag.compare.comparison import Comparison, Keys
 from cachediag.compare.places import leaf_path
 from cachediag.compare.undo import undone_body
@@ -88,16 +88,18 @@ def prompt_seam(
     return Seam(_finding("E05", prompt, rendered, block, lost=lost), block, shared, shared)
 
 
-def pair_seam(comparison: Comparison, counter: Counter) -> Seam | None:
+def pair_seam(comparison: Comparison, view: TokenView, counter: Counter) -> Seam | None:
     """E05 where one of two bodies goes on from the other.
 
     None where a cause in the text broke the prefix, and where tokens are an estimate.
 
     Args:
         comparison: the pair.
+        view: the same in tokens.
         counter: renders and encodes as the backend does.
     """
-    if comparison.breaks or not counter.encoder.tokenizer.exact:
+    exact = counter.encoder.tokenizer.exact
+    if comparison.breaks or view.shared == view.a or not exact:
         return None
     first, second = (counter.rendered(prompt) for prompt in comparison.sent)
     earlier = Earlier(first, counter.sequence(first))

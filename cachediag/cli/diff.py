@@ -118,7 +118,7 @@ def _print_pair(  # noqa: PLR0917
     view = scaled_view(view, calibration.factor("", second.model))
     usages = calibration.usages
     comparison = counted(comparison, view)
-    if seam := pair_seam(comparison, counter):
+    if seam := pair_seam(comparison, view, counter):
         comparison = replace(comparison, findings=(seam.finding, *comparison.findings))
     if format_ is Format.json:
         write(documents.dumps(documents.diff(comparison, view, calibrated_usages=usages)))

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Stripping", "live_words", "stripping"]
 
-_RUNNER = re.compile(
-    r"(python|node|npx|npm|pnpm|bunx?|deno|uvx?|pipx|sh|bash|zsh|env|ruby|java)[\d.]*(\.exe)?"
-)
+# Compiled where it is used: every command loads this module.
+_RUNNER = r"(python|node|npx|npm|pnpm|bunx?|deno|uvx?|pipx|sh|bash|zsh|env|ruby|java)[\d.]*(\.exe)?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ def live_words(opened: "Source", server: str | None = None) -> str:
         meta = {}
     upstreams, mode = meta.get("upstream", "").split(), meta.get("mode")
     client = ["--", meta["client"]] if "client" in meta else []
-    if client and _RUNNER.fullmatch(client[1]):
+    if client and re.fullmatch(_RUNNER, client[1]):
         # What it ran was not kept.
         client = ["--", "CMD"]
     if server is not None:

@@ -163,14 +163,15 @@ def _between(body: bytes, at: Span, position: int, end: int) -> list[Span] | Non
 
     Where they are, what follows them is an item too, and stands in no string nor in another item.
     """
-    opening = b"[" if position == at.start else b"[0"
-    text = body[position + (position == at.start) : end].rstrip(b" \t\r\n")
+    is_first = position == at.start
+    opening, begin = (b"[", position + 1) if is_first else (b"[0", position)
+    text = body[begin:end].rstrip(b" \t\r\n")
     if not text.endswith(b","):
         return None
-    array, shift = opening + text[:-1] + b"]", position + (position == at.start) - len(opening)
+    array, shift = opening + text[:-1] + b"]", begin - len(opening)
     try:
         spans = list(jsontext.items(array, Span(0, len(array))))
     except InputError:
         return None
-    own = spans if position == at.start else spans[1:]
+    own = spans if is_first else spans[1:]
     return [Span(span.start + shift, span.end + shift) for span in own] or None
