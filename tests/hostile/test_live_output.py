@@ -39,8 +39,6 @@ def on_a_wide_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "500")
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm-256color")
-    for cached in (console.out, console.err):
-        cached.cache_clear()
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from typer import Typer
 
-from cachediag.cli import app, console
+from cachediag.cli import app
 from cachediag.errors import (
     CachediagError,
     InputError,
@@ -497,8 +497,6 @@ def words(
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{made['root']}/.claude")
     monkeypatch.setenv("CLAUDE_CODE_TOTAL_TOKENS_REMINDER", FILE_NAME)
     monkeypatch.setenv("COLUMNS", _WIDE)
-    for cached in (console.out, console.err):
-        cached.cache_clear()
 
     def fill(case: Case) -> list[str]:
         names = {**made, "number": str(next(_NUMBERS))}
